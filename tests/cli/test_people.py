@@ -101,7 +101,7 @@ def test_a_person_decides_what_waits(store: Path) -> None:
     assert reply(store, "proposals") == {
         "waiting": [],
         "total": 0,
-        "hint": "nothing waits; what=duplicates looks for entities that may be one",
+        "hint": "No proposal waits. For possible duplicates, review what=duplicates.",
     }
     other = str(reply(store, "show", "Thorgil")["id"])
     merged = reply(store, "decide", "merge", "Thorin", "Thorgil", "--reason", "one dwarf")
@@ -114,7 +114,7 @@ def test_a_person_decides_what_waits(store: Path) -> None:
     assert "NAME must name a proposal, but names an entity." in nothing.stderr
     silent = on(store, "decide", "retcon", "Thorin")
     assert silent.returncode == 2
-    assert "say in --reason why" in silent.stderr
+    assert "Give in --reason why" in silent.stderr
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:

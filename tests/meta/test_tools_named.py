@@ -136,12 +136,14 @@ def test_h5_the_remedies_of_a_toolset_name_its_own_tools_for_codes_that_are_rais
 
 
 def test_h5_an_error_is_said_with_the_remedy_of_the_toolset_that_is_called() -> None:
-    error = NotFound("name.unknown", "/of names nothing in this space", path="/of")
+    error = NotFound("name.unknown", "/of matches no name or id in this space.", path="/of")
     told = {
         each.name: error_of.message
         for each in _TOOLSETS
         if (error_of := refused(error, each, "get", None).error) is not None
     }
 
-    assert told["canon"] == "/of names nothing in this space; find looks by words"
-    assert told["narrative"] == told["world"] == "/of names nothing in this space"
+    assert told["canon"] == (
+        "/of matches no name or id in this space. Use find to search by words."
+    )
+    assert told["narrative"] == told["world"] == "/of matches no name or id in this space."

@@ -1,6 +1,6 @@
-"""The canon toolset: plain verbs over every kind of space, served unless somebody says otherwise.
+"""The canon toolset, which is served by default: twelve tools for every kind of space.
 
-Only its face is loaded with the package; the tools are imported when somebody asks for them.
+Importing the package loads only the face. The tools are imported on demand.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ __all__ = ["CANON", "FACE"]
 
 FACE: Final = Face(
     name="canon",
-    purpose="One checked truth with its evidence, for a game, a person or a company",
+    purpose="Facts that rules have checked, with evidence, for a game, a person or a company",
     server_name="canonry",
     contract_version="1.0.0",
     instructions=(

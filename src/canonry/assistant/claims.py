@@ -1,4 +1,4 @@
-"""Claims: what somebody wants to be true, read into what is judged, or recorded in an account."""
+"""Claims of a propose call, read as proposals or recorded in an account."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,10 +55,10 @@ from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 CLAIMS_MAX: Final = 20
 CONFIDENCE: Final = 0.9
-"""How sure somebody is who says nothing of it."""
+"""The confidence of a claim that names none."""
 
 UPKEPT: Final = ("correction", "merge", "retcon")
-"""What no rule judges: who decides carries it out."""
+"""Kinds of claims that no rule judges. A keeper decides on them."""
 KINDS: Final = ("entity", "fact", "relation", "state", "event", *UPKEPT)
 _TYPES: Final = {
     "entity": ProposalType.ENTITY,
@@ -121,7 +121,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
     "merge": {"from": "from_entity_id", "to": "to_entity_id", "says": "reason"},
     "retcon": {"of": "thing_id", "says": "reason"},
 }
-"""What each kind of claim takes, and as which member of a proposal's content it is judged."""
+"""The members of each kind of claim, with the members of the proposal that they become."""
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "entity": ("name", "type"),
     "fact": ("says",),
@@ -193,7 +193,7 @@ _IN_CONTENT: Final = re.compile(r"/claims/(\d+)/content(?:/(\w+))?")
 
 @contextmanager
 def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[None]:
-    """Let what is wrong with a content be said of the member of the claim that it came from."""
+    """Rewrite paths into a proposal's content as paths into the claim that it came from."""
 
     def place(found: re.Match[str]) -> str:
         number, member = found.groups()
@@ -211,7 +211,7 @@ def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cited:
-    """What claims rest on that cite nothing else, and whose word they are."""
+    """The default evidence and the authority of the claims of a call."""
 
     evidence: tuple[Evidence, ...] = ()
     authority: Authority = Authority.SYSTEM
@@ -219,20 +219,20 @@ class Cited:
 
 @dataclass(slots=True)
 class ClaimReading:
-    """Claims on their way: which names the entities declare that are claimed along with them."""
+    """Reads claims as proposals, with the names of entities that the same call adds."""
 
     desk: Desk
     cited: Cited
     declared: dict[str, str] = field(default_factory=dict)
     people: set[str] = field(default_factory=set)
     mentions: dict[int, Mentions] = field(default_factory=dict)
-    """Whom the claims name in their words alone, by the numbers of these claims."""
+    """Entities that the text of a claim mentions, by the number of the claim."""
 
     async def suggestions(self, claims: Sequence[Mapping[str, Any]]) -> list[Suggestion]:
-        """The claims as proposals, in their order.
+        """Return the claims as proposals, in their order.
 
         Raises:
-            InvalidInput: `claim.*`, or as names are found; with the path.
+            InvalidInput: `claim.*`, or an error of the lookup of a name; with the path.
         """
         for n, claim in enumerate(claims):
             require_members(claim, n)
@@ -240,8 +240,9 @@ class ClaimReading:
                 continue
             form = folded(claim["name"])
             if form in self.declared:
-                message = "two entities of one name are claimed at once; tell them apart by name"
-                raise InvalidInput("claim.repeats", message, path=f"/claims/{n}/name")
+                path = f"/claims/{n}/name"
+                message = f"{path} is the name of another entity in this call. Change one of them."
+                raise InvalidInput("claim.repeats", message, path=path)
             self.declared[form] = f"$claim{n}"
             if folded(claim["type"]) == EntityType.CHARACTER:
                 self.people.add(form)
@@ -272,7 +273,7 @@ class ClaimReading:
         )
 
     async def _value(self, name: str, value: Any, path: str) -> Any:
-        """The value with ids for names, those of entities claimed along included."""
+        """Replace names in the value by ids, or by references to entities of this call."""
         if isinstance(value, list):
             require_few(value, path)
         if name == "for":
@@ -311,10 +312,10 @@ class ClaimReading:
 
 
 async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> UpkeepAct:
-    """What a claim asks of who decides, with the things that its names mean here.
+    """Read a merge, retcon or correction from a claim and look up its items.
 
     Raises:
-        InvalidInput: `claim.value`, or as names are found.
+        InvalidInput: `claim.value`, or an error of the lookup of a name.
     """
     match claim["kind"]:
         case "merge":
@@ -330,36 +331,36 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> UpkeepAc
             name, value = claim["field"], claim["value"]
             if name in {NAME, DESCRIPTION}:
                 if not isinstance(value, str):
-                    message = f"{path}/value is a text where the field is {name}"
+                    message = f"{path}/value must be a text for the field {name}."
                     raise InvalidInput("claim.value", message, path=f"{path}/value")
                 value = checked(value, 2_000 if name == DESCRIPTION else 200, path=f"{path}/value")
             return Correcting(entity=entity.id, field=name, value=value)
 
 
 def require_members(claim: Mapping[str, Any], number: int) -> None:
-    """Refuse what a kind of claim does not take, and what it lacks, in the claim's own words.
+    """Refuse a claim with members that its kind does not have, or without required ones.
 
     Raises:
         InvalidInput: `claim.unknown-member` or `claim.missing-member`.
     """
     kind, path = claim["kind"], f"/claims/{number}"
     known = _MEMBERS[kind]
-    takes = f"{kind} takes {', '.join(known)}"
+    takes = f"a claim of kind {kind} takes {', '.join(known)}"
     for name in claim:
         if name not in known and name not in _ALWAYS:
-            message = f"{path}/{name} says nothing of a {kind}{meant(name, known)} ({takes})"
+            message = f"{path}/{name} is unknown: {takes}{meant(name, known)}"
             raise InvalidInput("claim.unknown-member", message, path=f"{path}/{name}")
     for name in _NEEDED[kind]:
         if name not in claim:
-            message = f"{path}/{name} is missing ({takes})"
+            message = f"{path}/{name} is missing: {takes}."
             raise InvalidInput("claim.missing-member", message, path=f"{path}/{name}")
 
 
 async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evidence, ...]:
-    """What claims rest on, by ids or titles, also as kind:id.
+    """Look up evidence by id, title or `kind:id`.
 
     Raises:
-        InvalidInput: as names are found.
+        InvalidInput: an error of the lookup of a name.
     """
     require_few(cited, path)
     found: list[Evidence] = []
@@ -371,7 +372,7 @@ async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evid
 
 
 def briefly(claim: Mapping[str, Any]) -> str:
-    """What is claimed, as a person would recognise it among others."""
+    """Return a short text by which a person recognises the claim."""
     match claim["kind"]:
         case "entity":
             said = claim["name"]
@@ -384,7 +385,7 @@ def briefly(claim: Mapping[str, Any]) -> str:
         case "merge":
             said = f"{claim['from']} is {claim['to']}"
         case "retcon":
-            said = f"{claim['of']} never was"
+            said = f"{claim['of']} was never true"
         case "correction":
             said = f"{claim['of']}: {claim['field']}"
         case _:
@@ -394,17 +395,17 @@ def briefly(claim: Mapping[str, Any]) -> str:
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})
 _MATCHES: Final = 5
-"""So many fields of a record are shown that say what was looked for."""
+"""The number of matching fields of a record that a reply shows."""
 
 
 def why_raw(reason: str) -> str:
-    """Why a field is raw, in words."""
+    """Return the reason of a raw field as words."""
     plain = reason.replace("-", "_")
     return "unknown to the schema" if plain in _UNKNOWN else plain.replace("_", " ")
 
 
 def raw_fields(shown: Shown) -> dict[str, Any]:
-    """The fields that the schema has no place for, each with the reason."""
+    """Return the fields that the schema could not take, each with the reason."""
     return {
         name: {"value": each.value, "because": why_raw(each.reason)}
         for name, each in shown.fragments.items()
@@ -413,17 +414,17 @@ def raw_fields(shown: Shown) -> dict[str, Any]:
 
 
 def described(shown: Shown) -> str:
-    """The words of a record about itself, whether or not its schema has a field for them."""
+    """Return the description of a record, also if its schema has no such field."""
     raw = shown.fragments.get(DESCRIPTION)
     said = shown.fields.get(DESCRIPTION, None if raw is None else raw.value)
     return said if isinstance(said, str) else ""
 
 
 async def records_saying(desk: Desk, text: str, limit: int) -> list[Entity]:
-    """The records that have every word of the text in a field or in its name, the newest first.
+    """Find the records that have every word of the text in fields or field names, newest first.
 
-    The index of words leaves out what nobody looks for in a world, such as a no or a version. Of
-    an account that is too large to be kept in memory nothing is found so.
+    This finds values that the full-text index omits, such as numbers and versions. It returns
+    nothing for an account with more than `ROWS_MAX` records.
     """
     every = await list_entities(
         desk.canon, desk.caller, account_of(desk.caller).user_id, EntityQuery(limit=1, offset=0)
@@ -448,7 +449,7 @@ async def records_saying(desk: Desk, text: str, limit: int) -> list[Entity]:
 async def fields_saying(
     desk: Desk, text: str, entities: Sequence[Entity]
 ) -> Mapping[str, Mapping[str, str]]:
-    """For each record the fields that say a word of the text, as far as they say it."""
+    """Return excerpts of the fields that match the text, by record id and field."""
     account, stems = account_of(desk.caller), frozenset(sought_in(text).stems)
     schemas = await schemas_for(desk.canon, account, entities)
     found: dict[str, Mapping[str, str]] = {}
@@ -471,25 +472,25 @@ async def fields_saying(
 
 
 _SAYS: Final = {"name": "name", "says": DESCRIPTION, "tags": "tags"}
-"""As which fields a record keeps what an entity's claim says beside its fields."""
-_RAW: Final = "raw_fields are kept as you gave them; get shows them, a correction changes them"
+"""The fields of a record for the members of an entity's claim."""
+_RAW: Final = "The raw_fields are kept as given. Read them with get; change them by a correction."
 
 
 async def record_claims(
     desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
 ) -> Reply:
-    """Claims about one's own records: each is one's own word, beside what sources say."""
+    """Record claims about the caller's account as statements of the caller."""
     dry = bool(arguments.get("dry_run"))
     for n, claim in enumerate(claims):
         if claim["kind"] not in {"entity", "relation", "correction"}:
             message = (
-                f"/claims/{n}: an account keeps records, no {claim['kind']}s; say it as a field "
-                "of an entity (kind correction), decide a merge, or tell the words in a space for "
-                "statements, and name that in space"
+                f"/claims/{n}/kind is {claim['kind']}; an account takes entity, relation and "
+                "correction. Set a field with a correction, merge records with decide, or name "
+                "a space for statements in /space."
             )
             raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
         if "for" in claim:
-            message = f"/claims/{n}/for: nobody else reads your account; leave it out"
+            message = f"/claims/{n}/for: only you can read your account. Omit /for."
             raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
     await _require_known(desk, claims)
     told_by = await _told_by(desk, claims, arguments, dry=dry)
@@ -508,7 +509,7 @@ async def record_claims(
 async def _told_by(
     desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], *, dry: bool
 ) -> Row:
-    """The evidence of the claims, which the source of their records keeps."""
+    """Return the provenance of the claims, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
     if (said := arguments.get("said")) is not None and not dry:
@@ -525,11 +526,11 @@ async def _told_by(
 
 
 async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what names nobody, and relations that an account does not have, before any is written.
+    """Refuse unknown names and types of relations before anything is written.
 
     Raises:
-        InvalidInput: `relationship.type-unknown`, or that a name is empty or too long.
-        NotFound: as a name is looked up.
+        InvalidInput: `relationship.type-unknown`, or a name is empty or too long.
+        NotFound: a name is unknown.
     """
     new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
     for n, claim in enumerate(claims):
@@ -537,8 +538,9 @@ async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> Non
             checked(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
             _record(claim, f"/claims/{n}")
         if claim["kind"] == "relation" and _edge(claim) not in list(TruthRelation):
-            message = f"an account relates by {', '.join(TruthRelation)}; say others as fields"
-            raise InvalidInput("relationship.type-unknown", message, path=f"/claims/{n}/type")
+            path, known = f"/claims/{n}/type", ", ".join(TruthRelation)
+            message = f"{path} must be one of {known}. Record any other as a field of an entity."
+            raise InvalidInput("relationship.type-unknown", message, path=path)
         for end in ("from", "to", "of"):
             if end in claim and folded(claim[end]) not in new:
                 await desk.entity(claim[end], path=f"/claims/{n}/{end}")
@@ -552,7 +554,7 @@ def _edge(claim: Mapping[str, Any]) -> str:
 async def _recorded(
     desk: Desk, claims: Sequence[Mapping[str, Any]], told_by: Mapping[str, Any], *, dry: bool
 ) -> Mapping[int, Row]:
-    """The claimed entities by their numbers, which are records of one source: all or none."""
+    """Record the claimed entities as one source; return their rows by number of the claim."""
     told = {n: claim for n, claim in enumerate(claims) if claim["kind"] == "entity"}
     records = [_record(claim, f"/claims/{n}") for n, claim in told.items()]
     rows: dict[int, Row] = {
@@ -569,29 +571,27 @@ async def _recorded(
 
 
 def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """The claim as a record: its fields, beside what it says of itself.
+    """Return the claim as a record with its name, description, tags and other fields.
 
     Raises:
-        InvalidInput: `claim.said-twice`, `claim.field-name`, or as `require_record` says.
+        InvalidInput: `claim.said-twice`, `claim.field-name`, or those of `require_record`.
     """
     given = claim.get("fields", {})
     own = {member: claim[name] for name, member in _SAYS.items() if name in claim}
     for name in given:
         if name in RESERVED:
-            message = (
-                f"{path}/fields/{name}: every record has that member; call the field otherwise"
-            )
+            message = f"{path}/fields/{name}: this name is reserved. Rename the field."
             raise InvalidInput("claim.field-name", message, path=f"{path}/fields/{name}")
         if name in own and given[name] != own[name]:
             member = next(said for said, member in _SAYS.items() if member == name)
-            message = f"{path}/fields/{name} says something else than {path}/{member}; keep one"
+            message = f"{path}/fields/{name} differs from {path}/{member}. Keep one of them."
             raise InvalidInput("claim.said-twice", message, path=f"{path}/fields/{name}")
     require_record(Found(entity_type=claim["type"], fields={**given, **own}), path)
     return {"entity_type": claim["type"], **given, **own}
 
 
 def _unread(warnings: Sequence[Warned], path: str) -> Row:
-    """The fields of a record that its schema could not take, and why; they are kept as given."""
+    """Return the fields that the schema of a record could not take, each with the reason."""
     return {
         name: why_raw(each.code.removeprefix("field."))
         for each in warnings
@@ -604,7 +604,7 @@ def _unread(warnings: Sequence[Warned], path: str) -> Row:
 async def _own(
     desk: Desk, claim: Mapping[str, Any], number: int, told_by: Row, *, dry: bool
 ) -> Row:
-    """The outcome of a relation or a correction; a wrong one undoes none of the others."""
+    """Record a relation or a correction and return its row; an error does not stop the others."""
     row: Row = {"claim": briefly(claim), "verdict": "accepted"}
     try:
         return row if dry else {**row, "id": await _said_so(desk, claim, told_by, number)}

@@ -1,4 +1,4 @@
-"""The context of one call of the default toolset: who calls, and in which space."""
+"""The context of one call of the default toolset: the caller and the space."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,17 +50,17 @@ _READERS: Final = frozenset({"gm", "everyone"})
 
 
 def named(description: str) -> Field:
-    """An argument that names something."""
+    """Declare an argument that holds a name or an id."""
     return TEXT.but(description=description)
 
 
 def names(description: str) -> Field:
-    """An argument that names several things."""
+    """Declare an argument that holds a list of names or ids."""
     return array(TEXT).but(description=description)
 
 
 def takes(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
-    """The schema of arguments, in as few words as it takes: the gateway closes every object."""
+    """Return a short schema of arguments; the gateway forbids other members itself."""
     schema = obj(required, optional)
     kept = ("type", "properties", *(("required",) if required else ()))
     return {key: schema[key] for key in kept}
@@ -68,7 +68,7 @@ def takes(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """A space of a caller, and how its things and times are found by what calls them."""
+    """The space of a call, with lookups of its items by name and of its times by words."""
 
     canon: Canon
     caller: Caller
@@ -76,22 +76,22 @@ class Desk:
 
     @property
     def is_account(self) -> bool:
-        """Whether it is the caller's own records and documents."""
+        """Whether the space is the caller's account of records and documents."""
         return self.space.kind is SpaceKind.ACCOUNT
 
     async def thing(self, text: str, *kinds: type, path: str) -> Thing:
-        """What a text names here."""
+        """Return the item of these kinds that a text names in this space."""
         checked(text, NAME_MAX, path=path)
         return await find_named(self.canon, self.caller, self.space.id, text, kinds, path=path)
 
     async def entity(self, text: str, *, path: str) -> Entity:
-        """The entity that a text names here."""
+        """Return the entity that a text names in this space."""
         found = await self.thing(text, Entity, path=path)
         assert isinstance(found, Entity)  # noqa: S101 - the kind was asked for
         return found
 
     async def merged(self, text: str, *, path: str) -> str:
-        """The id of somebody who was merged into another, by that id or by their own name."""
+        """Return the id of a merged entity, given that id or its former name."""
         if is_uuid(text.strip()):
             return text.strip().lower()
         root = await self.entity(text, path=path)
@@ -101,22 +101,22 @@ class Desk:
         return named[0] if len(named) == 1 else root.id
 
     async def entities(self, texts: Sequence[str], *, path: str) -> Sequence[Entity]:
-        """The entities that texts name here, each once."""
+        """Return the entities that texts name in this space, without repetitions."""
         require_few(texts, path)
         found = [await self.entity(each, path=f"{path}/{n}") for n, each in enumerate(texts)]
         return list({each.id: each for each in found}.values())
 
     async def reader(self, text: str, *, path: str) -> str:
-        """Somebody who may know: as it is written, or the character of that name."""
+        """Return the reader that a text names: a written reader, or a character by name."""
         if text in _READERS or ":" in text:
             return text
         return character((await self.entity(text, path=path)).id)
 
     async def audience(self, arguments: Arguments) -> Audience:
-        """Who alone may know of what a call keeps; everybody where it does not say.
+        """Return the audience in the argument `for`; everybody if it is absent.
 
         Raises:
-            InvalidInput: `audience.malformed`, or as names are found.
+            InvalidInput: `audience.malformed`, or an error of the lookup of a name.
         """
         if (texts := arguments.get("for")) is None:
             return ALL_READERS
@@ -125,15 +125,15 @@ class Desk:
         return audience_in(readers, path="/for")
 
     def require_reader(self, audience: Audience, *, path: str) -> None:
-        """Refuse to keep words that whoever keeps them may not read.
+        """Refuse to record a text that the caller could not read afterwards.
 
         Raises:
             NotAllowed: `audience.beyond`.
         """
         if not self.caller.viewer.sees(audience):
             message = (
-                f"{path} would keep words that you may not read yourself, so you could not cite "
-                "them; add a character whom you play to for"
+                f"{path} has readers that do not include you, and you could not cite the text. "
+                "Add a character whom you play to /for."
             )
             raise NotAllowed("audience.beyond", message, path=path)
 
@@ -145,9 +145,9 @@ class Desk:
         end_of_day: bool = False,
         at: Thing | None = None,
     ) -> Instant | None:
-        """A time in the world that may be missing: a date, RFC 3339, or words of its calendar.
+        """Read an optional valid time: a date, RFC 3339, or words of the space's calendar.
 
-        "Next day" counts from the present `at` a story or a scene.
+        "Next day" counts from the present of `at`, a story or a scene.
         """
         text = arguments.get(name)
         if text is None:
@@ -159,45 +159,45 @@ class Desk:
         return await in_words(self.canon, self.caller, place, lambda read: read(text, path))
 
     def spoken(self, instant: Instant) -> str:
-        """A time of the world in the words of the calendar that the space has declared, if any."""
+        """Format a valid time in the calendar of the space; as RFC 3339 if it has none."""
         opened = self.space.opened
         calendar = GREGORIAN if opened is None else calendar_of(opened)
         return render_instant(instant) if calendar is GREGORIAN else spoken(instant, calendar)
 
     def require_told(self, what: str, instead: str) -> str:
-        """The id of the space, if claims are judged in it.
+        """Return the id of the space, or refuse a space without judged claims.
 
         Raises:
-            NotSupported: `space.not-told`, with what to do instead.
+            NotSupported: `space.not-told`, with an alternative.
         """
         if self.space.told:
             return self.space.id
         if self.space.kind is SpaceKind.PROJECT:
-            instead = "its rows come from `canonry catalog import`; open a space for what you say"
-        message = f"{what} has no place in {self._kind()}: {instead}"
+            instead = "Its rows come from `canonry catalog import`. Open a space for your claims."
+        message = f"{what} are not possible in {self._kind()}. {instead}".strip()
         raise NotSupported("space.not-told", message, path="/space")
 
     def require_writable(self) -> None:
-        """Refuse to write to what is only read here.
+        """Refuse to write to a space that is read-only.
 
         Raises:
             NotSupported: `space.read-only`.
         """
         if not self.space.told and not self.is_account:
             message = (
-                f"{self._kind()} is only read here; its rows come from `canonry catalog import`"
+                f"You can only read {self._kind()}. Its rows come from `canonry catalog import`."
             )
             raise NotSupported("space.read-only", message, path="/space")
 
     def _kind(self) -> str:
-        return f"{self.space.name}, which is {_KINDS[self.space.kind]}"
+        return f'"{self.space.name}", {_KINDS[self.space.kind]}'
 
 
 _KINDS: Final = {
-    SpaceKind.ACCOUNT: "your own account of documents and records",
+    SpaceKind.ACCOUNT: "your account of documents and records",
     SpaceKind.PROJECT: "a project of a catalog",
     SpaceKind.MULTIVERSE: "a group of spaces",
-    SpaceKind.UNIVERSE: "a space of its own",
+    SpaceKind.UNIVERSE: "a single space",
     SpaceKind.WORLD: "a world",
 }
 
@@ -205,13 +205,13 @@ _KINDS: Final = {
 async def desk_of(
     canon: Canon, caller: Caller, arguments: Arguments, *names: str, opens: bool = False
 ) -> Desk:
-    """The desk of a call: where it says, else where what it names lies, else that used last.
+    """Choose the space of a call: the named one, else that of a named item, else the last used.
 
-    A call that `opens` what it names means the space used last, even if only another has the name.
+    A call that `opens` a scene by a new title chooses the space that was used last.
 
     Raises:
         NotFound: `space.unknown`.
-        InvalidInput: `space.ambiguous`, with the call that would work.
+        InvalidInput: `space.ambiguous`, with a corrected call.
     """
     named = arguments.get("space")
     if named is not None:
@@ -231,7 +231,7 @@ async def desk_of(
 async def space_by_id(
     canon: Canon, caller: Caller, arguments: Arguments, *names: str
 ) -> SpaceId | None:
-    """The space of the first thing that these arguments name by its id."""
+    """Return the space of the first item that these arguments name by id."""
     for text in _listed(arguments, *names):
         plain = text.strip().rpartition(":")[2]
         given = plain.lower() if is_uuid(plain) else entity_id_behind(text)
@@ -242,7 +242,7 @@ async def space_by_id(
 
 
 async def _space_by_name(canon: Canon, caller: Caller, texts: Sequence[str]) -> SpaceId | None:
-    """The only space in which the first of these names means anything; the one used last first."""
+    """Return the only space that knows the first of these names; prefer the last used."""
     held = await spaces_held(canon, caller) if texts and caller.world is None else ()
     found: list[SpaceId] = []
     for space in held[:_LOOKED_MAX] if len(held) > 1 else ():
@@ -251,7 +251,7 @@ async def _space_by_name(canon: Canon, caller: Caller, texts: Sequence[str]) -> 
         except NotFound:
             continue
         except InvalidInput:
-            pass  # several things are called so, and all of them lie there
+            pass  # the name is ambiguous, but all candidates are in this space
         if space.id == caller.space_used_last:
             return space.id
         found.append(space.id)
@@ -259,7 +259,7 @@ async def _space_by_name(canon: Canon, caller: Caller, texts: Sequence[str]) -> 
 
 
 def _listed(arguments: Arguments, *names: str) -> list[str]:
-    """The texts of these arguments; those of claims where a name says so, as in `claims/of`."""
+    """List the texts of these arguments; `claims/of` reads the member `of` of each claim."""
     found: list[str] = []
     for name in names:
         outer, _, inner = name.partition("/")
@@ -271,12 +271,12 @@ def _listed(arguments: Arguments, *names: str) -> list[str]:
 
 
 def _with_example(error: InvalidInput, tool: str, arguments: Arguments) -> InvalidInput:
-    """The error with the call as it would work, its long texts shortened."""
+    """Add a corrected call to the error, with long texts shortened."""
     names = error.details.get("names", ())
     if not names:
         return error
     call = {"tool": tool, "arguments": {**_brief(arguments), "space": names[0]}}
-    message = f"{error.message.removesuffix('.')}, for example {encode_json(call).decode()}"
+    message = f"{error.message.rstrip('.')}. For example: {encode_json(call).decode()}"
     details = {name: each for name, each in error.details.items() if name != "names"}
     return InvalidInput(error.code, message, **details, call=call)
 
@@ -298,7 +298,7 @@ _LOOKED_MAX: Final = 20
 
 
 def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
-    """A time of ours: RFC 3339, or a date, which means its beginning or its end."""
+    """Read a transaction time: RFC 3339, or a date as the beginning or the end of its day."""
     if not _DATE.fullmatch(text):
         return parse_instant(text, path=path)
     start = parse_instant(f"{text}T00:00:00Z", path=path)
@@ -306,14 +306,14 @@ def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
 
 
 def known_at(arguments: Arguments) -> Instant | None:
-    """The instant whose knowledge is asked for, if any is; a date means the end of that day."""
+    """Read the optional argument `as_known_at`; a date means the end of its day."""
     text = arguments.get("as_known_at")
     return None if text is None else recorded_time(text, path="/as_known_at", end_of_day=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which rows are wanted, and how long they may be."""
+    """The requested page of rows, and whether texts are shortened."""
 
     limit: int
     offset: int
@@ -321,44 +321,44 @@ class Wanted:
 
 
 def wanted(arguments: Arguments) -> Wanted:
-    """The page that the arguments ask for.
+    """Read the requested page from the arguments.
 
     Raises:
         InvalidInput: `cursor.malformed` or `limit.out-of-range`.
     """
     cursor = arguments.get("cursor", "0")
     if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 9:  # noqa: PLR2004
-        message = "a cursor is the next of an earlier reply; leave it out to begin"
+        message = f"/cursor {cursor[:20]!r} is not the next of an earlier reply. Omit it to begin."
         raise InvalidInput("cursor.malformed", message, path="/cursor")
     limit = int(arguments.get("limit", PAGE_DEFAULT))
     if not 1 <= limit <= PAGE_MAX:
-        message = f"/limit lies between 1 and {PAGE_MAX}"
+        message = f"/limit is {limit}; it must be between 1 and {PAGE_MAX}."
         raise InvalidInput("limit.out-of-range", message, path="/limit", maximum=PAGE_MAX)
     return Wanted(limit=limit, offset=int(cursor), full=bool(arguments.get("full")))
 
 
 def checked(text: str, most: int, *, path: str) -> str:
-    """The text, if it says something and is not too long.
+    """Return the text, or refuse one that is empty or has more than `most` characters.
 
     Raises:
         InvalidInput: `text.empty` or `text.too-long`.
     """
     if not text.strip():
-        raise InvalidInput("text.empty", f"{path} is empty; say something", path=path)
+        raise InvalidInput("text.empty", f"{path} is empty. Write a text.", path=path)
     if len(text) > most:
-        message = f"{path} has {len(text)} characters; the limit is {most}"
+        message = f"{path} has {len(text)} characters; the limit is {most}."
         raise InvalidInput("text.too-long", message, path=path, limit=most)
     return text
 
 
 def require_few(texts: Sequence[str], path: str) -> None:
-    """Refuse to look up more names than one call may.
+    """Refuse a list with more names than one call may look up.
 
     Raises:
         InvalidInput: `list.too-long`.
     """
     if len(texts) > _NAMED_MAX:
-        message = f"{path} has {len(texts)} items; the limit is {_NAMED_MAX}"
+        message = f"{path} has {len(texts)} items; the limit is {_NAMED_MAX}."
         raise InvalidInput("list.too-long", message, path=path, limit=_NAMED_MAX)
 
 
@@ -366,7 +366,7 @@ READER: Final = "Reader"
 CONTRIBUTOR: Final = "Contributor"
 KEEPER: Final = "Keeper"
 SOLO: Final = "Solo"
-"""One person on their own machine, who tells, proposes and decides."""
+"""The role of one person on their own machine: it may tell, propose and decide."""
 
 EVERYBODY: Final = frozenset({READER, CONTRIBUTOR, KEEPER, SOLO})
 CONTRIBUTORS: Final = frozenset({CONTRIBUTOR, KEEPER, SOLO})

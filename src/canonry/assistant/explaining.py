@@ -1,4 +1,4 @@
-"""Explaining: why something is so, what happened when, what was written since, and briefs."""
+"""The tools `why`, `timeline`, `changes` and `context`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -85,9 +85,10 @@ _EVIDENCE: Final = 5
 _WORDS: Final = 5
 _RESTING: Final = 10
 _WORDS_MAX: Final = 120
+_GOES_ON: Final = "For the rest, call changes with since={}."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _ABOUT: Final = 4
-"""So many things of each kind are told of one commit."""
+"""The number of items of each kind that a row of `changes` lists."""
 
 
 async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -112,13 +113,13 @@ async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 def _links(places: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
-    """Links to the scenes and documents in which evidence can be read, once each."""
+    """Return links to the scenes and documents of the evidence, each once."""
     named = {each.id: _source(each) if isinstance(each, Source) else each.title for each in places}
     return tuple(THING.link(each, title) for each, title in named.items())
 
 
 async def _traced(desk: Desk, traced: Traced, page: Wanted) -> Row:
-    """The words that a thing rests on, who said them and where."""
+    """Return the row of one piece of evidence: its text, speaker and place."""
     thing = traced.thing
     if thing is None:
         return {"id": traced.evidence.ref, "says": "erased"}
@@ -169,7 +170,7 @@ async def _resting(desk: Desk, thing: Thing) -> Row | None:
 
 
 async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
-    """Of an entity of one's own account: for each field what was said, by what, and what stands."""
+    """Explain an account's record: for each field the observed values and the current one."""
     explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field, unread=True)
     shown = explained.fields[page.offset : page.offset + page.limit]
     ids = {w.observation.source_id for each in shown for w in each.words}
@@ -202,7 +203,7 @@ def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted
 
 
 def _grounds(source: Thing | None) -> Row:
-    """Why a word was said, and what it rests on, where whoever said it told so."""
+    """Return the reason, evidence, authority and confidence that a source was given with."""
     said = source.properties if isinstance(source, Source) else {}
     return {name: said[name] for name in _GROUNDS if said.get(name)}
 
@@ -229,7 +230,7 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
     end = await desk.time(arguments, "to", end_of_day=True)
     if desk.is_account:
         return await _dates(desk, entity, start, end, page)
-    space = desk.require_told("a timeline", "get tells a row of a catalog")
+    space = desk.require_told("Timelines", "Use get to read a row of a catalog.")
     window = Window(
         entity_ids=() if entity is None else (entity.id,),
         start=start,
@@ -245,14 +246,14 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
         row["when"] = "undated" if when is None else desk.spoken(when)
     reply = fitted(rows, page, found.total, "timeline")
     if found.truncated:
-        reply["more"] = "not everything was looked through; narrow it by from and to"
+        reply["more"] = "The search stopped before the end. Narrow it with `from` and `to`."
     return reply
 
 
 async def _dates(
     desk: Desk, entity: Entity | None, start: Instant | None, end: Instant | None, page: Wanted
 ) -> Reply:
-    """What the date fields of one's own records say, the newest first."""
+    """List the dates in the records of the account, newest first."""
     query = TimelineQuery(start=start, end=end, limit=page.limit, offset=page.offset)
     found = await list_timeline(desk.canon, desk.caller, query)
     entities = await survivors_of(desk.canon, desk.caller, found.items)
@@ -320,7 +321,7 @@ TIMELINE: Final = Tool(
 
 
 async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """Of one space, or of each: then in the order of time, with an instant as the cursor."""
+    """List the changes of one space; of several, in order of time with an instant as cursor."""
     since = _since(arguments.get("since"))
     if "after" in since:
         return await _written_to(await desk_of(canon, caller, arguments), arguments)
@@ -337,13 +338,13 @@ async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     rows.sort(key=lambda row: parse_instant(row["when"]))
     some = rows[: page.limit] if since else rows[-page.limit :]
     kept = fitted(some, page, len(some), "changes")["changes"]
-    if since and kept:  # of one instant all, as the next question begins past it
+    if since and kept:  # keep all rows of one instant: the cursor leads past it
         kept += [row for row in rows[len(kept) :] if row["when"] == kept[-1]["when"]]
     left += len(rows) - len(kept) if since else len(some) - len(kept)
     given = arguments.get("since") or render_instant(canon.clock.now())
     cursor = kept[-1]["when"] if kept else given
     reply: Row = {"changes": kept, "cursor": cursor, "left": left}
-    return {**reply, "hint": f"changes since={cursor} goes on"} if left else reply
+    return {**reply, "hint": _GOES_ON.format(cursor)} if left else reply
 
 
 async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
@@ -361,7 +362,7 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
         left += len(rows) - len(kept)
     reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
     if left:
-        reply["hint"] = f"changes since={cursor} goes on"
+        reply["hint"] = _GOES_ON.format(cursor)
     return reply
 
 
@@ -385,7 +386,7 @@ def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row
 
 
 def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -> list[Row]:
-    """What happened, of each kind the first few, so that an import is told in a line or two."""
+    """Return rows of what happened; of each kind the first few, which keeps imports short."""
     told: list[Row] = []
     counts: dict[tuple[str, str], int] = {}
     new = {ids_of(each)[0] for each in entries if isinstance(each, Made)}
@@ -394,7 +395,7 @@ def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -
         words = says(thing, names)
         if isinstance(thing, Observation):
             if thing.entity_id in new or thing.entity_id not in things:
-                continue  # the entity that it is about says it
+                continue  # the row of its entity covers it
             fields = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in thing.fields)
             thing, how = things[thing.entity_id], "said"
             words = f"{says(thing, names)}: {fields}"
@@ -411,14 +412,14 @@ def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -
 
 
 def says(thing: Thing, names: Names) -> str:
-    """A thing in a few words."""
+    """Return an item in a few words."""
     row = row_of(thing, names, {}, full=False)
-    silent = isinstance(thing, Scene | Memory)  # of these the title alone is told
+    silent = isinstance(thing, Scene | Memory)  # only their titles are shown
     return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(thing)
 
 
 def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
-    """What an entry did, in a word or two."""
+    """Return the effect of an entry in a word or two."""
     match entry:
         case Made():
             return "new"
@@ -465,23 +466,23 @@ TOKENS: Final = 800
 TOKENS_MAX: Final = 8_000
 _FOUND: Final = 30
 _ENTITIES: Final = 3
-"""A brief gives the facts about at most so many of the entities that it found."""
+"""The number of found entities whose facts a brief gives."""
 _EACH: Final = 200
 _LEANER: Final = 4
 _TRIES: Final = 8
-"""Headings and marks are counted only once the lines are chosen."""
+"""Attempts to fit a brief. Headings count only after the lines are chosen."""
 _HEADINGS: Final = {
-    "entities": "Who and what",
-    "facts": "What holds",
-    "relations": "How they stand to each other",
-    "events": "What happened",
+    "entities": "Entities",
+    "facts": "Facts",
+    "relations": "Relations",
+    "events": "Events",
     "lore": "Laws and lore",
-    "passages": "What was said and written",
-    "turns": "Said last",
-    "scenes": "Before this scene",
-    "threads": "Open",
-    "memories": "Remembered",
-    "documents": "Written in documents",
+    "passages": "Passages",
+    "turns": "Latest turns",
+    "scenes": "Earlier scenes",
+    "threads": "Open threads",
+    "memories": "Memories",
+    "documents": "Documents",
 }
 _WEIGHTS: Final = {"entities": 3, "facts": 4, "relations": 2, "events": 2, "turns": 3}
 
@@ -493,7 +494,7 @@ _SECTIONS: Final = {
     "law": "lore",
     "relation": "relations",
 }
-"""Under which heading a row stands; passages are what else there is."""
+"""The sections of kinds. All other kinds are passages."""
 
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -501,7 +502,7 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     budget = int(arguments.get("tokens", TOKENS))
     of, question = arguments.get("of"), arguments.get("question")
     if of is None and question is None:
-        message = "name a scene or an entity in /of, or ask a question"
+        message = "Name a scene or an entity in /of, or ask a /question."
         raise InvalidInput("context.of-what", message, path="/question")
     thing = None
     if of is not None:
@@ -531,7 +532,7 @@ async def _sections(
     question: str | None,
     results: list[FoundThings],
 ) -> dict[str, list[str]]:
-    """The hits for the question, and the facts about the entity or about those found."""
+    """Return lines on the hits for the question, and on the entity or the entities found."""
     found: list[Thing] = []
     if question is not None:
         search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
@@ -551,7 +552,7 @@ async def _sections(
 
 
 async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing]:
-    """The things with the entities as they were at a time, without those that were not yet."""
+    """Replace entities by their state at a time; omit those that did not exist yet."""
     found: list[Thing] = []
     for each in things:
         try:
@@ -563,7 +564,7 @@ async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing
 
 
 async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:
-    """The facts about an entity, now or at a time; callers drop those that did not hold then."""
+    """List facts and relations of an entity; callers drop those that did not hold at `at`."""
     canon, caller = desk.canon, desk.caller
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     facts = FactQuery(level=CanonLevel.CANON, start=at, end=at, limit=_EACH)
@@ -573,7 +574,7 @@ async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing
 
 
 def _line(row: Row) -> str:
-    """A row as a line of prose, with its id, by which it can be cited or asked for."""
+    """Return a row as a line of prose with its id to cite."""
     name, said = row.get("name", ""), row.get("says", "")
     head = f"{name} ({row['type']})" if row["kind"] == "entity" else name
     tags = f" [{', '.join(row['tags'])}]" if row.get("tags") else ""
@@ -591,7 +592,7 @@ def _cost(line: str) -> int:
 
 
 def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:
-    """The lines that fit, under their headings."""
+    """Return a brief with the lines that fit into the budget, under headings."""
     room = budget - tokens_of(title) - 4 * len(sections) - tokens_of(more)
     asked = [
         Section(name=name, weight=_WEIGHTS.get(name, 1), items=lines, cost=_cost)
@@ -612,14 +613,14 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     left = {name: count for name, count in fitted.omitted.items() if count}
     reply: Row = {"brief": text, "tokens": tokens_of(text)}
     if left:
-        reply |= {"left_out": left, "hint": "more tokens tell more; {ids} can be cited"}
+        reply |= {"left_out": left, "hint": "For more, raise `tokens`. You can cite the {ids}."}
     elif not any(sections.values()):
-        reply["hint"] = "nothing is known of it here"
+        reply["hint"] = "Nothing is known about it here."
     return reply
 
 
 async def _scene(desk: Desk, scene: Scene, question: str | None, budget: int) -> Reply:
-    # Lines take far less room than the rows that are counted there; what is too much goes here.
+    # Lines are shorter than the rows that this request counts; `_brief` drops the surplus.
     request = ContextRequest(scene_id=scene.id, query=question, tokens=budget * _LEANER)
     told = await assemble_context(desk.canon, desk.caller, request)
     sections = await _scene_sections(desk, told)

@@ -1,4 +1,4 @@
-"""Finding and getting: by words and filters, or by name, now, at a time, or as once known."""
+"""The tools `find` and `get`, with valid time and transaction time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -89,13 +89,13 @@ from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
-_OTHER_WORDS: Final = "other words, other kinds, or tell it"
+_OTHER_WORDS: Final = "Try other words or kinds, or record it with tell."
 
 
 async def looked_for(
     desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
 ) -> Reply:
-    """What is found by words and meaning, the strongest of all spaces first."""
+    """Search all spaces by words and meaning, and return the best hits first."""
     page, text, many = wanted(arguments), arguments["text"], len(desks) > 1
     results: list[FoundThings] = []
     for desk in desks:
@@ -118,34 +118,34 @@ async def looked_for(
     found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
     shown = found[page.offset : page.offset + page.limit]
     reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
-    reply.pop("total")  # of a search nobody counts all that is alike
+    reply.pop("total")  # a search has no total
     if searched := searched_in(results):
         reply["searched"] = searched
     if any(each.truncated for each in results):
-        reply["more"] = "not everything was looked through; name kinds or about"
+        reply["more"] = "The search stopped before the end. Narrow it with `kinds` or `about`."
     elif many and len(desks) == SPACES_MAX:
         reply["more"] = MORE
     if not shown:
-        reply["hint"] = f"{nothing_found(desks[0], results)}; {await _elsewhere(desks[0])}"
+        reply["hint"] = f"{nothing_found(desks[0], results)} {await _elsewhere(desks[0])}"
     return reply
 
 
 def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
-    """What is said where nothing was found: that nothing is known, or that it is too early."""
+    """Return the hint of an empty result; it mentions an unfinished vector index."""
     behind = max((each.behind for each in results), default=0)
     if behind:
-        built = f"the index of meaning is still being built, {behind} commits are left"
-        return f"nothing by its words; {built}: ask again"
+        built = f"the index of meaning still lacks {behind} commits"
+        return f"Nothing has these words, and {built}. Ask again later."
     lacks = any(MEANING_MISSING in each.degraded for each in results)
     if lacks and desk.canon.service(RecallServices).recall is not None:
-        return "nothing by its words; the index of meaning does not answer yet: ask again"
-    return "nothing is known of it here"
+        return "Nothing has these words. Search by meaning does not answer yet. Ask again later."
+    return "Nothing is known about it here."
 
 
 async def found_rows(
     desks: Sequence[Desk], found: Sequence[tuple[Desk, Thing]], page: Wanted, text: str = ""
 ) -> list[Row]:
-    """The rows of what was found, in its order, each with its space where there are several."""
+    """Return the found items as rows in their order; name the space if there are several."""
     rows: dict[str, Row] = {}
     for desk in desks:
         things = [thing for at, thing in found if at is desk]
@@ -163,7 +163,7 @@ async def found_rows(
 async def _with_records(
     desk: Desk, search: ThingSearch, found: Sequence[tuple[Thing, float]]
 ) -> Sequence[tuple[Thing, float]]:
-    """What was found, and then those records whose fields say it that no index has."""
+    """Append records with matching fields that the indexes omit."""
     if len(found) >= search.limit:
         return found
     known = {thing.id: (thing, strength) for thing, strength in found}
@@ -175,7 +175,7 @@ async def _with_records(
 
 
 def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
-    """By what was searched, where that is not by all there is."""
+    """Describe how an incomplete search was done; empty if nothing was missing."""
     lacks = frozenset(degraded)
     if lacks >= {WORDS_MISSING, MEANING_MISSING}:
         return "names only"
@@ -186,27 +186,27 @@ def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
     if MEANING_BEHIND in lacks:
         newest = f"the newest {behind} commits" if behind else "the newest commits"
         return f"words; {newest} not by meaning yet"
-    return "without the second look" if LOOK_MISSING in lacks else ""
+    return "without reranking" if LOOK_MISSING in lacks else ""
 
 
 def searched_in(results: Sequence[FoundThings]) -> str:
-    """The same of several searches."""
+    """Return the same for several searches."""
     behind = max((each.behind for each in results), default=0)
     return searched_by((name for each in results for name in each.degraded), behind)
 
 
 async def _elsewhere(desk: Desk) -> str:
-    """Where to look, or what to do, after a search without a hit."""
+    """Return advice after a search without hits."""
     if not desk.space.told:
         return _OTHER_WORDS
     query = ProposalQuery(types=WAITING, asks=frozenset({Ask.PENDING, Ask.NEEDS_REVIEW}), limit=1)
     waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
-    return f"{waiting.total} proposed, see review" if waiting.total else _OTHER_WORDS
+    return f"Open proposals: {waiting.total}; see review." if waiting.total else _OTHER_WORDS
 
 
 _PROPERTIES: Final = 12
 _AROUND: Final = 5
-"""So many facts and relations stand beside an entity in brief; of each four times more in full."""
+"""Facts and relations each that `get` shows with an entity; `full` shows four times as many."""
 
 
 async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -228,7 +228,7 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _listed(
     desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
 ) -> Reply:
-    """What matches filters alone, space by space and kind by kind, each in its own order."""
+    """List the items that match the filters, by space and kind, each in its own order."""
     page = wanted(arguments)
     if not kinds:
         around = {FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION}
@@ -246,7 +246,7 @@ async def _listed(
     times = {desk.space.id: await desk.time(arguments, "at") for desk in desks}
     shown = [(desk, each) for desk, each in things if holds(each, times[desk.space.id])]
     reply = fitted(await found_rows(desks, shown, page), page, total)
-    reply.pop("next", None)  # which counts what is shown, and not what was looked at
+    reply.pop("next", None)  # it counts the rows shown, not the rows read
     kept = len(reply["found"])
     if kept < len(shown):
         reply["next"] = str(page.offset + things.index(shown[kept]))
@@ -260,7 +260,7 @@ async def _listed(
 async def _as_known(
     desk: Desk, things: Sequence[tuple[Desk, Thing]], then: Instant
 ) -> list[tuple[Desk, Thing]]:
-    """Those of the space as they were known at an instant."""
+    """Return the items of the space as they were known at a transaction time."""
     ids = [each.id for at, each in things if at is desk]
     past = await read_as_known(desk.canon, desk.caller, desk.space.id, ids, then)
     known = (past[i] for i in ids if i in past)
@@ -301,7 +301,7 @@ async def _kind(
 
 
 async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """Everything about one thing, with a page of what lies inside or around it."""
+    """Return one item with a page of its parts: turns, passages, or facts and relations."""
     desks = await desks_of(canon, caller, arguments, "of")
     desk, thing, hint = await found_in(desks, arguments["of"], path="/of")
     row = placed(await _whole(desk, thing, arguments), desk, desks)
@@ -315,7 +315,7 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
     if (then := known_at(arguments)) is not None:
         past = await read_as_known(canon, caller, thing.space, (thing.id,), then)
         if thing.id not in past:
-            message = "it was not known then; ask for a later time"
+            message = "The item was not recorded yet. Give a later time in /as_known_at."
             raise InvalidInput("thing.not-yet", message, path="/as_known_at")
         thing = past[thing.id]
     (row,) = await rows_of(desk, (thing,), full=True)
@@ -331,7 +331,7 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
                 ids = [each.id for each in told]
                 told = list((await read_as_known(canon, caller, thing.space, ids, then)).values())
             reply = await _inside(desk, told, total, page, "turns_said")
-            if "next" in reply:  # turns for others may lie between those that are told
+            if "next" in reply:  # between the turns shown may be turns for other readers
                 last = turns.turns[len(reply["turns_said"]) - 1]
                 reply["next"] = str(last.index + 1)
             return row | reply
@@ -389,7 +389,7 @@ async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted
 
 
 def _some(fields: Mapping[str, Any], page: Wanted) -> Row:
-    """The fields, or the beginnings of the first of them where rows are short."""
+    """Return the fields; if not `full`, only the first ones, shortened."""
     if page.full:
         return dict(fields)
     return {name: _short(value) for name, value in list(fields.items())[:_PROPERTIES]}
@@ -402,11 +402,11 @@ def _short(value: Any) -> Any:
 
 
 async def _around(desk: Desk, entity: Entity, page: Wanted, at: Any, then: Any) -> Row:
-    """What is said of an entity beside its own fields: facts and relations that hold."""
+    """Return the current facts and relations of an entity."""
     canon, caller = desk.canon, desk.caller
     most = _AROUND * 4 if page.full else _AROUND
     ids = {"universe_id": entity.space, "entity_id": entity.id}
-    level = CanonLevel.CANON if then is None else None  # what is no longer canon may have been
+    level = CanonLevel.CANON if then is None else None  # retconned items may have been canon
     facts = await query_asserted(canon, caller, FactQuery(level=level, limit=500), **ids)
     relations = await query_asserted(canon, caller, RelationQuery(limit=500), **ids)
     things: list[Thing] = [*facts.items, *relations.items]
@@ -426,7 +426,7 @@ async def _around(desk: Desk, entity: Entity, page: Wanted, at: Any, then: Any) 
     }
     left = len(told) + len(tied) - len(rows)
     if left > 0:
-        row["hint"] = f"{left} more facts and relations: find with about"
+        row["hint"] = f"For {left} more facts and relations, call find with `about`."
     return row
 
 

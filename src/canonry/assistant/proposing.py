@@ -1,4 +1,4 @@
-"""The verb `propose`: claims, their evidence and who may read it."""
+"""The tool `propose`: claims, their evidence and their audience."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -64,13 +64,13 @@ from canonry.values.json_values import encode_json
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 _NAMED_MAX: Final = 3
-"""The most pieces of evidence that a hint names."""
+"""The number of pieces of evidence that a hint names."""
 
 
 async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> list[Audience]:
-    """Who may know of each claim: whom it says, and no more than may see what it names.
+    """Return the audience of each claim: the one it names, limited to readers of its items.
 
-    A claim that does not say who may know is for no more than may read its evidence.
+    A claim that names no audience is also limited to the readers of its evidence.
     """
     found: list[Audience] = []
     for n, asked in enumerate(suggestions):
@@ -85,7 +85,7 @@ async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> 
 async def hints_on_readers(
     canon: Canon, suggestions: Sequence[Suggestion], readers: Sequence[Audience]
 ) -> list[str]:
-    """What whoever claims should know: evidence with more readers, and claims with fewer."""
+    """Return hints on claims with a limited audience, and on evidence with a larger one."""
     cited = {one.ref for asked in suggestions for one in asked.evidence}
     known = await audiences_of(canon, cited) if any(readers) else {}
     hints: list[str] = []
@@ -93,7 +93,7 @@ async def hints_on_readers(
         if not audience:
             continue
         if "audience" not in asked.content:
-            hints.append(f"claim {n} is for few, because what it names or cites is")
+            hints.append(f"Claim {n} has a limited audience, because an item it names has one.")
         open_to_more = [
             f"{one} ({'public' if not known.get(one.ref) else 'for more readers'})"
             for one in asked.evidence
@@ -102,20 +102,20 @@ async def hints_on_readers(
         if open_to_more:
             listed = ", ".join(open_to_more[:_NAMED_MAX])
             hints.append(
-                f"claim {n} is for few, but its evidence has more readers: {listed}; "
-                "give its words as said, or tell them with for"
+                f"Claim {n} has a limited audience, but its evidence has more readers: {listed}. "
+                "Give its words in `said`, or tell them with `for`."
             )
     return hints
 
 
 def with_hints(reply: Mapping[str, Any], hints: Sequence[str]) -> Reply:
-    """The reply with these hints beside its own."""
+    """Add these hints to the hint of the reply."""
     own = [reply["hint"]] if "hint" in reply else []
-    return {**reply, "hint": "; ".join((*own, *hints))} if hints else dict(reply)
+    return {**reply, "hint": " ".join((*own, *hints))} if hints else dict(reply)
 
 
 _SHOWN: Final = 3
-"""Claims that one hint speaks of."""
+"""The number of unlinked claims that get a hint each."""
 
 
 async def with_links(
@@ -124,7 +124,7 @@ async def with_links(
     suggestions: Sequence[Suggestion],
     reply: Row,
 ) -> Row:
-    """The reply, with a hint where claims are linked to nobody or a name fits several."""
+    """Add a hint for claims that link to no entity or have an ambiguous name."""
     hints = [reply["hint"]] if "hint" in reply else []
     open_ones = [
         (_Open(claims[n], suggestions[n].evidence, reply["verdicts"][n].get("id")), mentions)
@@ -133,19 +133,19 @@ async def with_links(
     ]
     hints += [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
     if len(open_ones) > _SHOWN:
-        hints.append(f"{len(open_ones) - _SHOWN} further claims are not linked either")
-    return {**reply, "hint": "; ".join(hints)} if hints else reply
+        hints.append(f"{len(open_ones) - _SHOWN} more claims are not linked to an entity.")
+    return {**reply, "hint": " ".join(hints)} if hints else reply
 
 
 class _Open(NamedTuple):
-    """A claim that is not linked, what it rests on, and what was made of it."""
+    """A claim without a linked entity, its evidence, and the id of the item made of it."""
 
     claim: Mapping[str, Any]
     evidence: Sequence[Evidence]
     made: str | None
 
     def linked(self, about: Sequence[str]) -> Mapping[str, Any]:
-        """The call that links it, in place of what was made of it."""
+        """Return the arguments of a call that links the claim and replaces its item."""
         is_fact = self.made is not None and self.claim["kind"] == "fact"
         claim = {**self.claim, "about": about, **({"replaces": self.made} if is_fact else {})}
         evidence = [each.ref for each in self.evidence]
@@ -155,7 +155,7 @@ class _Open(NamedTuple):
 async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> str:
     says = unlinked.claim["says"].strip()
     if mentions.unclear:
-        linked = "none of them: " + ", ".join(
+        linked = "no entity: " + ", ".join(
             f"{name} may mean {_told(bearers, ' or ')}"
             for name, bearers in mentions.unclear.items()
         )
@@ -164,7 +164,7 @@ async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> s
         near = await find_near(reading.desk.canon, reading.desk.space.id, says)
         linked = f"no entity; nearest: {_told(near, ', ')}" if near else "no entity"
     if not near:
-        return f'"{says}" is linked to {linked}; if it is about one, name it in about'
+        return f'"{says}" is linked to {linked}. If it is about one, name it in `about`.'
     others = [bearer or name for name, bearer in mentions.found.items()]
     name, reference = _called(near)[0]
     call = encode_json(unlinked.linked([reference, *others])).decode()
@@ -172,7 +172,7 @@ async def _hint(reading: ClaimReading, unlinked: _Open, mentions: Mentions) -> s
 
 
 def _called(near: Sequence[Entity | str]) -> list[tuple[str, str]]:
-    """What each is called, and what names it to another call: an id where names are equal."""
+    """Return each name with the reference for another call: an id where names are equal."""
     names = [one.name if isinstance(one, Entity) else one for one in near]
     return [
         (candidate(one), one.id)
@@ -187,13 +187,13 @@ def _told(near: Sequence[Entity | str], between: str) -> str:
 
 
 SAID: Final = "What was said"
-"""The document that keeps the words with which claims are backed."""
+"""The title of the document that keeps the words given in `said`."""
 SAID_TO_FEW: Final = "What was said to few"
-"""The same for the words behind claims that not everybody may know; one for each audience."""
+"""The same for claims with a limited audience; one document for each audience."""
 _SAID_ID: Final = "said"
 _AGAINST: Final = 5
 _LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)
-"""Whose word undoes nothing that a document or whoever runs the space has said."""
+"""Authorities that overrule neither documents nor keepers."""
 _DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
 
 
@@ -204,7 +204,7 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     for n, claim in enumerate(claims):
         require_members(claim, n)
     if arguments.get("dry_run") and arguments.get("said") is not None:
-        message = "a dry run keeps nothing: tell the words first and cite them, or leave out said"
+        message = "A dry run does not record /said. Omit it, or tell the words first and cite them."
         raise InvalidInput("claim.dry-said", message, path="/said")
     if desk.is_account:
         return await record_claims(desk, claims, arguments)
@@ -235,7 +235,7 @@ async def _proposing_told(
                 await require_changes(canon, caller, space, suggestions)
             words = await _said(desk, said, narrowest(readers))
             suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
-            if len(set(readers)) > 1:  # words for few prove what more may know of
+            if len(set(readers)) > 1:  # the words have the narrowest audience of the claims
                 suggestions = list(map(_for_readers, suggestions, readers))
         if kept:
             return await replied(await _judged(desk, claims, [each.id for each in kept]))
@@ -249,26 +249,26 @@ async def _proposing_told(
 
 
 async def _judged(desk: Desk, claims: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> Reply:
-    """What becomes of the claims that are kept as these proposals."""
+    """Decide the proposals of a keeper, and preview those of anybody else."""
     canon, caller = desk.canon, desk.caller
     if caller.actor.agent_type in KEEPERS:
         judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
         return _verdicts(claims, judged, written=True)
     foreseen = await preview_proposals(canon, caller, ids, while_played=True)
-    kept = "kept for a Keeper, who decides; these are the verdicts that it would get now"
+    kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
     return _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
 
 
 def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:
-    """The same claim, which says itself who may know of it."""
+    """Return the claim with an explicit audience."""
     return replace(asked, content={**asked.content, "audience": list(readers) or "everyone"})
 
 
 def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
-    """Whose word it is: what is said, else what the evidence and the caller's role suggest.
+    """Return the given authority, else one that fits the evidence and the caller's role.
 
     Raises:
-        NotAllowed: `authority.claim-refused`, the caller may claim none that fits.
+        NotAllowed: `authority.claim-refused`, the caller may use none that fits.
     """
     if "authority" in arguments:
         return Authority(arguments["authority"])
@@ -278,14 +278,15 @@ def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -
     for each in (*wanted, own, *_LOWER):
         if each in desk.caller.authorities:
             return each
-    message = "this caller may claim no authority that fits; name one in /authority"
+    known = ", ".join(sorted(desk.caller.authorities)) or "none"
+    message = f"No default fits these claims. You may use in /authority: {known}."
     raise NotAllowed("authority.claim-refused", message, path="/authority")
 
 
 async def _overruling_nothing(desk: Desk, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """The suggestions; by a lower word where their own would undo what stands, unless meant so.
+    """Lower the default authority of suggestions that would otherwise overrule canon.
 
-    Who says nothing of authority does not mean to retcon; who names what it `replaces` does.
+    A claim with `replaces` keeps its authority, because it names the fact to overrule.
     """
     lower = next((each for each in _LOWER if each in desk.caller.authorities), None)
     foretold = await foretell_changes(desk.canon, desk.caller, desk.space.id, suggestions)
@@ -296,13 +297,13 @@ async def _overruling_nothing(desk: Desk, suggestions: Sequence[Suggestion]) -> 
 
 
 def _undoes(asked: Suggestion, verdict: ProposalVerdict) -> bool:
-    """Whether something that stands would fall by it that it does not name."""
+    """Tell whether accepting the suggestion would overrule canon that it does not name."""
     accepted = verdict.status is ProposalStatus.ACCEPTED
     return accepted and bool(verdict.conflicts) and "replaces" not in asked.content
 
 
 async def _said(desk: Desk, words: str, readers: Audience) -> tuple[Evidence, ...]:
-    """The words as a passage of the document that keeps what was said to `readers`, to cite."""
+    """Record the words in the document for `readers` and return their passages as evidence."""
     text = checked(words, desk.canon.policy.limits.snippet, path="/said")
     desk.require_reader(readers, path="/said")
     given = GivenFile(data=text.encode(), hint=FileHint(mime_type="text/plain; charset=utf-8"))
@@ -329,17 +330,18 @@ def _verdicts(
     if not written:
         reply = {"written": False, **reply}
     if good < len(rows):
-        reply["hint"] = f"why explains what stands against it; {_way_out(rows)}"
+        reply["hint"] = f"To see the objections, call why. {_way_out(rows)}"
     return reply
 
 
 def _way_out(rows: Sequence[Row]) -> str:
-    """What helps whom the rules refused."""
+    """Return advice for claims that the rules did not accept."""
     rules = {row.get("rule") for row in rows}
     if ACCEPTED_RULE in rules:
-        return "say what it rests on as said or evidence, or decide accept"
-    dated = "; with when, what stood held until then" if STATEMENT_NEGATED.id in rules else ""
-    return f"authority=gm or decide accept overrules it{dated}"
+        return "Support the claim in said or evidence, or decide accept."
+    dated = STATEMENT_NEGATED.id in rules
+    later = " If the older fact was true until then, give `when`." if dated else ""
+    return f"authority=gm or decide accept overrules the conflicting canon.{later}"
 
 
 def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
@@ -351,7 +353,7 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
     elif verdict.status is not ProposalStatus.ACCEPTED:
         row |= {"rule": verdict.rule, "because": verdict.rationale}
         row |= {"proposal": verdict.proposal_id}
-    if verdict.rule == DEPENDENCY_ACCEPTED.id:  # what it waits for is nothing against it
+    if verdict.rule == DEPENDENCY_ACCEPTED.id:  # the graded items are prerequisites, no objections
         return {**row, "builds_on": [one.id for one in verdict.graded]}
     against = [
         {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
@@ -367,9 +369,9 @@ async def _upkeep(
     *,
     dry: bool,
 ) -> Reply:
-    """What only who decides can do: done at once where that is the caller, else kept for them."""
+    """Carry out corrections, merges and retcons for a keeper; propose them for anybody else."""
     if any(claim["kind"] not in UPKEPT for claim in claims):
-        message = f"propose {', '.join(UPKEPT)} by themselves, not together with other claims"
+        message = f"Put claims of the kinds {', '.join(UPKEPT)} in a separate call."
         raise InvalidInput("claim.mixed", message, path="/claims")
     asking = step(desk.caller, "upkeep")
     kept = await made_before(desk.canon, asking, desk.space.id, ProposalDraft)
@@ -389,13 +391,13 @@ async def _upkeep(
     reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
     if dry or not decides:
         reply = {"written": False, **reply}
-    return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
+    return reply if decides else {**reply, "kept": not dry, "hint": "A Keeper must decide on it."}
 
 
 async def _asked(
     desk: Desk, claims: Sequence[Mapping[str, Any]], cited: Cited, said: str | None
 ) -> Sequence[UpkeepAsked]:
-    """What the claims ask for, each of which can be done now."""
+    """Read corrections, merges and retcons, and refuse those that are impossible now."""
     asked: list[UpkeepAsked] = []
     for n, claim in enumerate(claims):
         upkeep = await upkeep_of(desk, claim, f"/claims/{n}")

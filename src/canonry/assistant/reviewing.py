@@ -1,4 +1,4 @@
-"""Review: what waits for a decision, and what was unclear in documents."""
+"""The tools `review` and `decide`: proposals, duplicates and unclear values."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -53,11 +53,11 @@ from canonry.values.audience import EVERYBODY as ALL
 from canonry.values.errors import InvalidInput, NotSupported
 from canonry.values.provenance import Authority
 
-_HINT: Final = "decide read: of=[document], field, other=the name of the reading that is meant"
+_HINT: Final = "Settle a field: decide read with of=[document], field and other=a name in read_as."
 
 
 async def unclear_values(desk: Desk, page: Wanted) -> Row:
-    """What waits for a word, by document and field.
+    """List the unclear values of the account by document and field.
 
     Raises:
         NotSupported: `space.no-readings`.
@@ -80,7 +80,7 @@ async def unclear_values(desk: Desk, page: Wanted) -> Row:
 
 
 async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    """Read all unclear values of a field of a document in the way that `other` names.
+    """Read all unclear values of a document's field by the notation in `other`.
 
     Raises:
         NotSupported: `space.no-readings`.
@@ -91,7 +91,7 @@ async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     document = await desk.thing(named, Source, path="/of/0")
     field, notation = arguments.get("field"), arguments.get("other")
     if field is None or notation not in NOTATIONS:
-        message = "name the /field of the document, and in /other one of its read_as in review"
+        message = "Name the document's field in /field, and a name of its read_as in /other."
         raise InvalidInput("decide.read-as", message, path="/field" if field is None else "/other")
     done = await settle_values(
         desk.canon, desk.caller, None, source_id=document.id, name=field, notation=notation
@@ -101,7 +101,7 @@ async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 def _require_readings(desk: Desk, path: str) -> None:
     if not desk.is_account:
-        message = "only documents and records of your account have unclear values: space 'account'"
+        message = "Only your account has unclear values. Set /space to account."
         raise NotSupported("space.no-readings", message, path=path)
 
 
@@ -112,11 +112,11 @@ _ASKS: Final[Mapping[str, frozenset[Ask]]] = {
 }
 _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
-"""What waits for somebody who decides; what is proposed in a world passes gates of its own."""
+"""Types of proposals that a keeper decides. Actions in a world have their own gates."""
 _ENDED: Final = "ended by decision"
 _FEW: Final = 3
 _LISTS: Final = ("waiting", "duplicates", "unclear")
-_BOTH: Final = "what=duplicates and what=unclear list all, and say what to decide"
+_BOTH: Final = "For complete lists, call review with what=duplicates or what=unclear."
 
 
 async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -137,7 +137,7 @@ async def _waits(desk: Desk, arguments: Arguments) -> Row:
             if unclear["unclear"]:
                 reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
         return reply
-    desk.require_told("a proposal", "review what=duplicates looks through your account")
+    desk.require_told("Proposals", "Call review with what=duplicates to check your account.")
     asks = _ASKS[what] if what is not None else frozenset(Ask)
     query = ProposalQuery(types=WAITING, asks=asks, limit=page.limit, offset=page.offset)
     found = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
@@ -145,9 +145,9 @@ async def _waits(desk: Desk, arguments: Arguments) -> Row:
     rows = [_waiting(*each) for each in zip(found.items, said, strict=True)]
     reply = fitted(rows, page, found.total, "waiting")
     if not found.items:
-        reply["hint"] = "nothing waits; what=duplicates looks for entities that may be one"
+        reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     else:
-        reply["hint"] = "decide: accept, reject or judge a proposal, waive a possible conflict"
+        reply["hint"] = "Use decide to accept, reject or judge a proposal, or waive a conflict."
     return reply
 
 
@@ -191,7 +191,7 @@ async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     ]
     reply = fitted(rows, page, found.total, "duplicates")
     if rows:
-        reply["hint"] = "decide of=[kept, other]: merge where two are one, else separate"
+        reply["hint"] = "If both are one, decide merge with of=[kept, duplicate]; else separate."
     return reply
 
 
@@ -206,7 +206,7 @@ async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
-    desk.require_told("a proposal", "its records are corrected by propose")
+    desk.require_told("Proposals", "Correct records with propose.")
     found = [await desk.thing(each, Proposal, path=f"/of/{n}") for n, each in enumerate(of)]
     return [each for each in found if isinstance(each, Proposal)]
 
@@ -229,8 +229,8 @@ async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 
 _RULINGS: Final = {
-    "accept": (ProposalStatus.ACCEPTED, "it is written over whatever stood against it"),
-    "reject": (ProposalStatus.REJECTED, "why not"),
+    "accept": (ProposalStatus.ACCEPTED, "why the proposal overrules its objections"),
+    "reject": (ProposalStatus.REJECTED, "why the proposal is wrong"),
 }
 
 
@@ -255,10 +255,10 @@ async def _waive(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     (proposal,) = await _proposals(desk, _exactly(of, 1))
     other = arguments.get("other")
     if other is None:
-        message = "name in /other the id that it perhaps conflicts with, as review tells it"
+        message = "Name the conflicting item in /other; review lists it in perhaps_against."
         raise InvalidInput("decide.other", message, path="/other")
     against = (await desk.thing(other, path="/other")).id
-    reason = _reason(arguments, "why both are meant to stand")
+    reason = _reason(arguments, "why both statements are true")
     await waive_conflict(desk.canon, desk.caller, proposal.id, against, reason=reason)
     return {"proposal": proposal.id, "with": against}
 
@@ -285,7 +285,7 @@ async def _merge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     reason = arguments.get("reason") or ""
-    if len(of) == 2:  # noqa: PLR2004 - two that never were merged
+    if len(of) == 2:  # noqa: PLR2004 - two entities that were never merged
         return await _kept_apart(desk, of, reason)
     (one,) = _exactly(of, 1)
     separated = await desk.merged(one, path="/of/0")
@@ -310,10 +310,10 @@ def _own_word(desk: Desk) -> Authority:
 
 
 async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    desk.require_told("a retcon", "propose a correction of the field")
+    desk.require_told("Retcons", "Propose a correction of the field.")
     (one,) = _exactly(of, 1)
     thing = await desk.thing(one, Fact, Event, Relation, Entity, Scene, path="/of/0")
-    reason = _reason(arguments, "why it never was so")
+    reason = _reason(arguments, "why it was never true")
     if isinstance(thing, Scene):
         taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
         return filled({"fallen": list(taken.fallen), "holds_again": list(taken.resumed)})
@@ -333,7 +333,7 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    desk.require_told("a secret", "what you keep there is yours alone")
+    desk.require_told("Secrets", "Only you can read your account.")
     (one,) = _exactly(of, 1)
     thing = await desk.thing(one, *get_args(Kept), path="/of/0")
     reason = _reason(arguments, "how it came out")
@@ -348,7 +348,7 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     if desk.is_account and getattr(relation, "rel_type", "") == DIFFERENT_FROM:
         caller = within_account(caller)
     else:
-        desk.require_told("an end", "propose a correction of the field")
+        desk.require_told("Ends of relations", "Propose a correction of the field.")
     until = await desk.time(arguments, "when")
     ended = await end_relation(
         desk.canon, caller, relation.id, until=until, reason=arguments.get("reason") or _ENDED
@@ -373,7 +373,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
 
 def _exactly(of: Sequence[str], count: int) -> Sequence[str]:
     if len(of) != count:
-        message = f"name {'one thing' if count == 1 else f'{count} things'} in /of for this verdict"
+        message = f"/of has {len(of)} items; this verdict takes {count}."
         raise InvalidInput("decide.how-many", message, path="/of")
     return of
 
@@ -381,7 +381,7 @@ def _exactly(of: Sequence[str], count: int) -> Sequence[str]:
 def _reason(arguments: Arguments, why: str) -> str:
     reason: str | None = arguments.get("reason")
     if reason is None or not reason.strip():
-        raise InvalidInput("decide.reason", f"say in /reason {why}", path="/reason")
+        raise InvalidInput("decide.reason", f"Give in /reason {why}.", path="/reason")
     return reason
 
 

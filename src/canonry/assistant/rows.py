@@ -1,4 +1,4 @@
-"""Rows: things as a model reads them, short, with names for ids, in one order of keys."""
+"""Rows of replies: items in a short form, with names in place of ids."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,34 +35,34 @@ Row = dict[str, Any]
 Names = Mapping[str, Entity]
 
 BRIEF: Final = 240
-"""So many characters of a text stand in a short row."""
+"""The most characters of a text in a short row."""
 REPLY_BRIEF: Final = 3_600
 REPLY_FULL: Final = 24_000
-"""So many characters of rows stand in a reply; what follows is behind its cursor."""
+"""The most bytes of rows in a reply. The cursor leads to the rest."""
 _PROPERTIES: Final = 8
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
 _TIMES: Final = ("from", "until", "when")
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
-"""The members of a proposal's content that name one entity."""
+"""Members of a proposal's content that hold one entity's id."""
 
 ROWS: Final = array(OBJECT)
 ONE: Final[Schema] = OBJECT.schema
-"""The schema of a reply that tells one thing: each kind has members of its own."""
+"""The schema of a reply about one item. Its members depend on the kind."""
 
 
 def reply_schema(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
-    """The schema of a reply; each may end with where to go on, and a hint."""
+    """Return the schema of a reply; each may have `next` and `hint`."""
     return obj(required, {**optional, "next": TEXT, "hint": TEXT})
 
 
 def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
-    """The text, or its beginning where rows are short."""
+    """Return the text, shortened to `BRIEF` characters unless `full`."""
     return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
 
 
 def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -> Row:
-    """The rows that a reply has room for, the total, and where the others begin."""
+    """Return a reply with as many rows as fit, the total, and the cursor of the rest."""
     room = REPLY_FULL if page.full else REPLY_BRIEF
     kept: list[Row] = []
     for row in rows:
@@ -78,7 +78,7 @@ def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -
 
 
 async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) -> list[Row]:
-    """The things as rows, with the names of what they are about."""
+    """Return the items as rows, with the names of the entities that they are about."""
     listed = list(things)
     masters = desk.caller.viewer.masters
     readers = [audience_of(each) if masters else () for each in listed]
@@ -89,28 +89,28 @@ async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) ->
     names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
     rows = [row_of(each, names, found, full=full) for each in listed]
     for row, audience in zip(rows, readers, strict=True):
-        if audience:  # a game master must see what they may not tell everybody
+        if audience:  # only game masters see that an item is secret
             row["for"] = [_called(one, names) for one in audience]
     for row, each in zip(rows, listed, strict=True):
         for name in _TIMES if isinstance(each, Fact | Event | Relation) else ():
-            if name in row:  # in the words of the calendar that the space has declared
+            if name in row:  # the space may have its own calendar
                 row[name] = desk.spoken(parse_instant(row[name]))
     return rows
 
 
 def _named_by(reader: Reader) -> str:
-    """The id of the character that a reader is, if they are one."""
+    """Return the id within a reader such as `character:<id>`; empty if there is none."""
     return reader.partition(":")[2]
 
 
 def _called(reader: Reader, names: Names) -> str:
-    """A reader as `for` in a claim names them."""
+    """Return the reader in the form that `for` in a claim accepts."""
     found = names.get(_named_by(reader))
     return reader if found is None else found.name
 
 
 def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:
-    """One thing as a row."""
+    """Return one item as a row."""
     row: Row = {"kind": kind_of(thing), "id": thing.id, **_said(thing, names, around, full)}
     level = getattr(thing, "level", CanonLevel.CANON)
     if level not in _STANDING:
@@ -121,12 +121,12 @@ def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: boo
 
 
 def filled(row: Row) -> Row:
-    """The row without what says nothing."""
+    """Return the row without empty values."""
     return {key: value for key, value in row.items() if value not in (None, "", [], {}, ())}
 
 
 def kind_of(thing: Thing) -> str:
-    """What a thing is called here."""
+    """Return the word for the item's kind in this toolset."""
     kind = THING_KINDS[type(thing)]
     return {"source": "document", "axiom": "law", "snippet": "passage"}.get(kind, kind)
 
@@ -137,7 +137,7 @@ def _said(  # noqa: PLR0911 - one case a kind
     around: Mapping[str, Thing],
     full: bool,  # noqa: FBT001
 ) -> Row:
-    """What a thing says; first of what canon is made of."""
+    """Return the members of a row that tell the item's content."""
     match thing:
         case Entity():
             said = thing.description or _properties_said(thing, full)
@@ -163,7 +163,7 @@ def _said(  # noqa: PLR0911 - one case a kind
 
 
 def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: bool) -> Row:  # noqa: FBT001
-    """The same of what was told, played or brought in."""
+    """Return the same for scenes, turns, documents and other records."""
     match thing:
         case Turn():
             speaker = names.get(thing.entity_id or "")
@@ -193,7 +193,7 @@ def _cut(text: str, full: bool) -> Row:  # noqa: FBT001
 
 
 def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing]) -> str:
-    """What a proposal says, in one line; what waits as it does is called as it is proposed."""
+    """Return a proposal as one line, with the names of entities that are only proposed too."""
     content = proposal.content
     proposed = {
         reference: str(other.content["name"])
@@ -233,13 +233,13 @@ def _upkeep_text(content: Mapping[str, Any], called: Callable[[str], str]) -> st
         case Merging():
             return f"merge: {called('from_entity_id')} is {called('to_entity_id')}"
         case Retconning(thing=thing):
-            return f"retcon: {thing} never was"
+            return f"retcon: {thing} was never true"
         case Correcting(field=field, value=value):
             return f"correction: {field} of {called('entity_id')} is {value}"
 
 
 def named_in(thing: Thing) -> tuple[str, ...]:
-    """The things that a row of a thing calls by name."""
+    """Return the ids of the items that a row of this item names."""
     match thing:
         case Turn():
             return (thing.scene_id, *((thing.entity_id,) if thing.entity_id else ()))
@@ -255,7 +255,7 @@ def named_in(thing: Thing) -> tuple[str, ...]:
 
 
 def _rests_on(proposal: Proposal) -> tuple[str, ...]:
-    """The proposals that it is said to build on, and those that it waits for."""
+    """Return the ids of the proposals that this one refers to or waits for."""
     ends = (str(proposal.content.get(name)) for name in _ENDS)
     said = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
     ruling = proposal.review
@@ -289,7 +289,7 @@ def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as ab
 
 
 def _standing(thing: Thing) -> Row:
-    """By whose word a thing stands, and since when it is known here."""
+    """Return the authority, the confidence and the transaction time of an item."""
     row: Row = {}
     if isinstance(thing, Entity | Fact | Event | Relation | Axiom):
         row = {"authority": thing.authority.value, "confidence": thing.confidence}

@@ -1,4 +1,4 @@
-"""Spaces: which there are, opening one, and in which of them a call looks."""
+"""The tools `spaces` and `open`, and the choice of the spaces that a call reads."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
@@ -33,10 +33,10 @@ from canonry.values.ids import SpaceDraft, SpaceKind
 from canonry.values.json_values import folded
 
 _HOLDS: Final = {
-    SpaceKind.UNIVERSE: "claims that are judged; scenes",
-    SpaceKind.WORLD: "an online world: claims that are judged; places",
+    SpaceKind.UNIVERSE: "judged claims and scenes",
+    SpaceKind.WORLD: "an online world with judged claims and locations",
     SpaceKind.MULTIVERSE: "other spaces",
-    SpaceKind.PROJECT: "a catalog, only to read",
+    SpaceKind.PROJECT: "a read-only catalog",
     SpaceKind.ACCOUNT: "your own documents and records",
 }
 
@@ -47,12 +47,12 @@ async def _spaces(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     rows = [row_of(each) for each in spaces[page.offset : page.offset + page.limit]]
     reply = fitted(rows, page, len(spaces), "spaces")
     if all(each.opened is None for each in spaces):
-        reply["hint"] = "nothing is kept yet: open a space, or tell records to 'account'"
+        reply["hint"] = "No space has content yet. Open one, or tell records to space 'account'."
     return reply
 
 
 def row_of(space: ChosenSpace) -> Row:
-    """A space as lists answer it."""
+    """Return a space as a row."""
     told = "" if space.opened is None else cut(space.opened.description, full=False)
     row: Row = {"kind": space.kind.value, "id": space.id, "name": space.name, "says": told}
     row["holds"] = _HOLDS[space.kind] if space.opened is not None else "nothing yet"
@@ -62,12 +62,12 @@ def row_of(space: ChosenSpace) -> Row:
 async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     name = checked(arguments["name"], limits.name, path="/name")
-    # Who forgot a space of this name does not mean a second one.
+    # Callers that reuse a name usually mean the existing space.
     named = (each for each in await list_opened(canon, caller) if folded(each.name) == folded(name))
     there = next((each for each in named if each.told), None)
     if there is not None and there.id != space_opened_by(canon, caller):
         caller.use(there.id)
-        hint = "it was there already and is as it was; another needs another name"
+        hint = "This space existed already and is unchanged. For another, choose another name."
         return {"id": there.id, "name": there.name, "opened": False, "hint": hint}
     about = arguments.get("about")
     calendar = arguments.get(CALENDAR)
@@ -85,7 +85,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {
         "id": made,
         "name": name,
-        "hint": "tell what is known, then propose what is to be true",
+        "hint": "Record texts with tell, then make claims canon with propose.",
     }
 
 
@@ -129,12 +129,12 @@ TOOLS: Final = (
 
 
 SPACES_MAX: Final = 20
-"""In so many spaces one call looks; of more it says that it did not look in all."""
-MORE: Final = "not every space was looked through; name one in space"
+"""The most spaces that one call reads."""
+MORE: Final = "Not every space was searched. Name one in `space`."
 
 
 async def desks_of(canon: Canon, caller: Caller, arguments: Arguments, *names: str) -> list[Desk]:
-    """Where a call looks: where it or an id in it says, else everywhere, the last used first."""
+    """Choose the spaces of a reading call: the named one, else all, with the last used first."""
     named = arguments.get("space") or caller.world
     if named is None and await space_by_id(canon, caller, arguments, *names) is None:
         held = await spaces_held(canon, caller)
@@ -148,13 +148,12 @@ async def desks_of(canon: Canon, caller: Caller, arguments: Arguments, *names: s
 async def found_in(
     desks: Sequence[Desk], text: str, *kinds: type, path: str
 ) -> tuple[Desk, Thing, str]:
-    """What a text names, the desk of its space, and a hint where another space has its like.
+    """Find the item that a text names, its space, and a hint if other spaces have that name.
 
-    Where it names things in several spaces, those of just this name go before others, and then
-    the space that was used last.
+    If several spaces match, exact names win, then the space that was used last.
 
     Raises:
-        InvalidInput: as `Desk.thing`; `name.ambiguous` also where spaces differ.
+        InvalidInput: those of `Desk.thing`; `name.ambiguous` also for several spaces.
         NotFound: `name.unknown`.
     """
     if len(desks) == 1:
@@ -180,7 +179,7 @@ async def found_in(
     return (
         desk,
         thing,
-        f"something in {others} is called so too; name space to mean that" if others else "",
+        f"The name also exists in {others}. To choose, set `space`." if others else "",
     )
 
 
@@ -190,23 +189,23 @@ def _is_called(thing: Thing, text: str) -> bool:
 
 
 def _refusal(refused: Sequence[CanonryError], count: int, path: str) -> CanonryError:
-    """Why nothing was found: a name that means several things, or one that means nothing."""
+    """Return the error of an ambiguous name if there is one, else of an unknown name."""
     several = next((each for each in refused if isinstance(each, InvalidInput)), None)
     if several is not None:
         return several
     near = [name for each in refused for name in each.details.get("candidates", ())]
-    guess = f"; did you mean {near[0]}?" if near else ""
-    message = f"{path} names nothing in {count} spaces{guess}"
+    guess = f" Did you mean {near[0]}?" if near else ""
+    message = f"{path} matches no name or id in {count} spaces.{guess}"
     return NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 
 async def in_their_calendars(
     desks: Sequence[Desk], arguments: Arguments, *names: str
 ) -> Sequence[Desk]:
-    """Those whose calendars know the times that are asked about.
+    """Return the spaces whose calendars can read the times in the arguments.
 
     Raises:
-        InvalidInput: as times are read, none of them does.
+        InvalidInput: no calendar can read one of the times.
     """
     fitting: list[Desk] = []
     for desk in desks:
@@ -222,7 +221,7 @@ async def in_their_calendars(
 
 
 def placed(row: Row, desk: Desk, desks: Sequence[Desk]) -> Row:
-    """The row with the name of its space, where there are several; its id, if others share it."""
+    """Add the space's name to the row if there are several spaces; its id if names repeat."""
     if len(desks) == 1:
         return row
     names = [folded(each.space.name) for each in desks]
@@ -236,10 +235,10 @@ async def of_each(
     read: Callable[[Desk], Awaitable[Row]],
     *keys: str,
 ) -> Row:
-    """What is read of each space, one after the other; of what a kind of space lacks, nothing.
+    """Read every space in turn and combine the replies; skip spaces that do not support it.
 
     Raises:
-        NotSupported: none of them has what is read.
+        NotSupported: no space supports it.
     """
     if len(desks) == 1:
         return await read(desks[0])
@@ -261,5 +260,7 @@ async def of_each(
     for key in (key for key in keys if key in whole):
         page = fitted(whole[key], wanted({**arguments, "cursor": "0"}), len(whole[key]), key)
         whole[key], more = page[key], more or "next" in page
-    hint = {"hint": "there is more in a space; name it in space"} if more else {}
+    hint = (
+        {"hint": "A space has more rows. Name it in `space` to page through them."} if more else {}
+    )
     return {**whole, "total": total, **hint}

@@ -1,4 +1,4 @@
-"""The verb `tell`: keep what was said, seen or sent."""
+"""The tool `tell`: record texts, turns, files and records."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -63,21 +63,21 @@ _KINDS: Final = {
 
 
 async def given_document(desk: Desk, arguments: Arguments, form: str) -> GivenFile:
-    """The document, however it came."""
+    """Return the document that was given as text, file or path."""
     title = arguments.get("title") or ""
     if form == "text":
         if not arguments["text"].strip():
-            raise InvalidInput("text.empty", "/text is empty; say something", path="/text")
+            raise InvalidInput("text.empty", "/text is empty. Write a text.", path="/text")
         hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
         return GivenFile(data=arguments["text"].encode(), hint=hint)
     if form == "file":
         mime = arguments.get("mime_type")
         if mime is None:
-            message = "say of which type the file is, such as application/pdf"
+            message = "Name the media type of /file in /mime_type, such as application/pdf."
             raise InvalidInput("file.mime-type", message, path="/mime_type")
         return given_file(arguments["file"], mime, title or None)
     if desk.caller.actor.agent_type != SOLO:
-        message = f"only the agent type {SOLO} reads files of this machine; send it as file"
+        message = f"Only the agent type {SOLO} may read files by path. Send the content in /file."
         raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
     return await read_local(desk.canon, arguments["path"], arguments.get("mime_type") or "")
 
@@ -91,11 +91,11 @@ async def keep_text(
     doc_id: str | None = None,
     audience: Audience = EVERYBODY,
 ) -> ImportedDocument:
-    """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
+    """Record a document with its passages; with a `doc_id`, append to that document."""
     media = given.hint.media or ""
     kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
     if kind is None and media and not media.startswith("text/"):
-        message = "documents are read here as text, Markdown or PDF; others in your account"
+        message = "This space reads text, Markdown and PDF. Tell other files to space 'account'."
         raise InvalidInput("document.unsupported", message, path="/mime_type")
     document = GivenDocument(
         name=doc_id or title,
@@ -118,9 +118,9 @@ async def keep_text(
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500
 SHOWN_MAX: Final = 20
-"""So many of what came of it are listed; all are kept."""
+"""The most passages, entities and warnings that a reply lists."""
 _ENTITY_PATH: Final = 2
-"""So many slashes has the path of an entity, and one more that of its field."""
+"""The number of slashes in the path of an entity; the path of a field has one more."""
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
@@ -141,21 +141,25 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     forms = [form for form in _FORMS if arguments.get(form) is not None]
     closing = arguments.get("end_scene") is not None
     if len(forms) != 1 and not (closing and not forms):
-        message = f"give one of {', '.join(_FORMS)}; or end_scene with the scene to close"
+        given_forms = ", ".join(forms) or "none of them"
+        message = (
+            f"Give exactly one of {', '.join(_FORMS)}, or end_scene and scene to close a scene. "
+            f"This call has {given_forms}."
+        )
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
     desk = await desk_of(canon, caller, arguments, "scene", opens=True)
     desk.require_writable()
     if desk.is_account and "for" in arguments:
-        message = "nobody but you reads your account; leave out for, or name a space"
+        message = "Only you can read your account. Omit /for, or name another /space."
         raise InvalidInput("tell.readers", message, path="/for")
     if closing or forms == ["turns"]:
         return await _turns(desk, arguments)
     if forms == ["records"]:
         if not desk.is_account:
-            desk.require_told("a record", "")  # says what a catalog is
+            desk.require_told("Records", "")  # refuses a catalog with its own message
             message = (
-                "records are kept in your account (space 'account'); here propose an entity, a "
-                "fact or a relation"
+                "Records belong in your account: set /space to account. In this space, propose "
+                "an entity, a fact or a relation."
             )
             raise InvalidInput("tell.records", message, path="/records")
         given = [_typed(each, n) for n, each in enumerate(arguments["records"])]
@@ -179,7 +183,7 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
                 **_recorded(records, done.recorded),
             }
         )
-    space = desk.require_told("a document", "tell it in your account")
+    space = desk.require_told("Documents", "Tell it to space 'account'.")
     audience = await desk.audience(arguments)
     desk.require_reader(audience, path="/for")
     kept = await keep_text(desk, space, given, title=title, audience=audience)
@@ -189,7 +193,7 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
     rows = [{"id": one.id, "says": cut(one.text, full=False)} for one in page.items]
     start = Wanted(limit=SHOWN_MAX, offset=0, full=False)
     shown = fitted(rows[: kept.snippets], start, kept.snippets, "passages")["passages"]
-    more = f"get {kept.source_id} lists all passages; " if len(shown) < kept.snippets else ""
+    more = f"To list all passages, get {kept.source_id}. " if len(shown) < kept.snippets else ""
     return filled(
         {
             "document": kept.source_id,
@@ -197,29 +201,29 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
             "passages": shown,
             "total": kept.snippets or None,
             "known_before": kept.added == 0 or None,
-            "hint": f"{more}cite their ids as evidence in propose",
+            "hint": f"{more}Cite the ids of passages as evidence in propose.",
         }
     )
 
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
-    """The record under the name of its type that records are kept by."""
+    """Return the record with its type under `entity_type`."""
     if "schema_version" in record:
         path = f"/records/{number}/schema_version"
-        message = f"{path}: every record has that member; call the field otherwise"
+        message = f"{path}: this name is reserved. Rename the field."
         raise InvalidInput("tell.field-name", message, path=path)
     if "entity_type" in record or not isinstance(record.get("type"), str):
         if isinstance(record.get("entity_type"), str):
             return record
         path = f"/records/{number}/type"
-        message = f"{path} is missing: say what the record is, such as person, company or invoice"
+        message = f"{path} is missing. Name the type, such as person, company or invoice."
         raise InvalidInput("tell.record-type", message, path=path)
     others = {name: value for name, value in record.items() if name != "type"}
     return {"entity_type": record["type"], **others}
 
 
 def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
-    """Who and what was found in it, what was odd, and what may be the same as something else."""
+    """Return the recorded entities, the warnings and the possible duplicates."""
     found = [
         {
             "id": one.entity_id,
@@ -239,15 +243,12 @@ def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
             {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
             for each in duplicates
         ],
-        "hint": "decide merges possible duplicates; propose a correction where a field is wrong",
+        "hint": "Merge possible duplicates with decide. Propose a correction for a wrong field.",
     }
 
 
 def _warned(warnings: Sequence[Warned]) -> list[str]:
-    """Each warning once, the ones about all of it first; of a field in several records, how many.
-
-    A file of a thousand rows has a column that nobody reads a thousand times.
-    """
+    """List each warning once, with the number of records that have it; those for all first."""
     paths: dict[tuple[str, str], list[str]] = {}
     for each in warnings:
         field = each.path.rpartition("/")[2] if each.path.count("/") > _ENTITY_PATH else ""
@@ -262,9 +263,9 @@ def _warned(warnings: Sequence[Warned]) -> list[str]:
 
 
 async def _turns(desk: Desk, arguments: Arguments) -> Reply:
-    space = desk.require_told("a turn", "give what was said as text")
+    space = desk.require_told("Turns", "Give the words as /text.")
     if arguments.get("scene") is None:
-        message = "say in which scene; one with a new title is opened"
+        message = "Name the scene in /scene. A new title opens a new scene."
         raise InvalidInput("tell.scene", message, path="/scene")
     turns = arguments.get("turns") or ()
     spoken = [await _spoken(desk, turn, n) for n, turn in enumerate(turns)]
@@ -274,8 +275,8 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     has_more_readers = not covers(audience, scene.audience)
     if has_more_readers and arguments.get("end_scene") is not None:
         message = (
-            "whoever may read a scene reads its summary, and more may read this one than /for "
-            "names: leave out /for, or tell the summary as a text"
+            "All readers of a scene can read its summary, and this scene has more readers than "
+            "/for names. Omit /for, or tell the summary as a text."
         )
         raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     told: list[Row] = []
@@ -300,19 +301,19 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         )
         reply["closed"] = True
     elif told:
-        reply["hint"] = "cite the ids of turns as evidence in propose"
+        reply["hint"] = "Cite the ids of turns as evidence in propose."
         if has_more_readers:
-            reply["hint"] += "; the scene itself, its title and summary have more readers"
+            reply["hint"] += " The scene, its title and its summary have more readers."
     return filled(reply)
 
 
 async def _spoken(
     desk: Desk, turn: Mapping[str, str], number: int
 ) -> tuple[Speaker, str | None, str]:
-    """Who speaks, which entity that is, and the words.
+    """Return the speaker, its entity and the text of a turn.
 
-    Somebody who is no entity yet is kept with the words, since telling makes nobody one; a name
-    that is nearly that of an entity is taken for a slip.
+    The name of a speaker without an entity becomes part of the text. A name that is similar to
+    an entity's name is refused as a typing error.
     """
     most = desk.canon.policy.limits.turn
     path, by = f"/turns/{number}", turn["by"].strip()
@@ -330,9 +331,9 @@ async def _spoken(
 async def _scene(
     desk: Desk, arguments: Arguments, space: str, audience: Audience
 ) -> tuple[Scene | SceneDraft, bool]:
-    """The scene that still takes turns, or else a new one of this title, and whether it is new.
+    """Return the open scene of this title, else open one; and whether it is new.
 
-    Of several of one title it is the one for the same readers, else the last one.
+    Of several open scenes with the title, choose the one for the same readers, else the last.
     """
     if opened := await made_before(desk.canon, opening(desk.caller), desk.space.id, SceneDraft):
         return opened[0], True
@@ -361,7 +362,7 @@ async def _scene(
 
 
 def _words_of(when: str | None) -> str | None:
-    """The words by which somebody says when; no words are needed for what RFC 3339 says."""
+    """Return the time as it was written, or None if it is RFC 3339."""
     try:
         plain_time(when or "", "/when")
     except InvalidInput:

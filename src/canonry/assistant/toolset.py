@@ -1,4 +1,4 @@
-"""The tools of the canon toolset behind its face; importing this imports all of them."""
+"""The canon toolset with all its tools. Its face is declared in the package itself."""
 
 from typing import Final
 
@@ -33,10 +33,10 @@ CANON: Final = Toolset(
         *explaining.TOOLS,
     ),
     remedies={
-        "name.unknown": "find looks by words",
-        "space.unknown": "spaces lists them, and open opens one",
-        "entity.other-audience": "decide reveal lets all know of one",
-        "proposal.of-a-scene": "tell with end_scene closes one",
+        "name.unknown": "Use find to search by words.",
+        "space.unknown": "Use spaces to list the spaces, or open to open one.",
+        "entity.other-audience": "Use decide reveal to let everybody know of an item.",
+        "proposal.of-a-scene": "Use tell with end_scene to close a scene.",
     },
     resources=RESOURCES,
     shelves=SHELVES,

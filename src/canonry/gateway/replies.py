@@ -75,7 +75,8 @@ def refused(
 ) -> Result:
     """Return the result of a refused call, with the remedy in this toolset."""
     if (remedy := toolset.remedies.get(error.code)) is not None:
-        error = type(error)(error.code, f"{error.message.rstrip('.')}; {remedy}", **error.details)
+        end = "" if error.message.endswith((".", "?")) else "."
+        error = type(error)(error.code, f"{error.message}{end} {remedy}", **error.details)
     return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
 
 

@@ -126,7 +126,7 @@ async def test_r1_words_about_somebody_secret_are_secret_without_for() -> None:
     )
 
     assert (together["accepted"], later["accepted"], gone["accepted"]) == (2, 1, 1)
-    assert "claim 0 is for few" in later["hint"]
+    assert "Claim 0 has a limited audience" in later["hint"]
     assert await told_to(desk) == HIDDEN
 
 
@@ -196,7 +196,7 @@ async def test_r1_a_claim_that_rests_on_a_whisper_is_for_those_who_heard_it() ->
     reply = await desk.call("propose", claims=[claim])
 
     assert reply["accepted"] == 1
-    assert "claim 0 is for few" in reply["hint"]
+    assert "Claim 0 has a limited audience" in reply["hint"]
     assert await told_to(desk) == HIDDEN
 
 

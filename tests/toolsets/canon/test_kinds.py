@@ -31,7 +31,7 @@ async def test_a_field_of_a_record_tells_who_said_what_and_which_stands() -> Non
     every = await desk.call("why", of="INV-7", limit=2)
     shown = await desk.call("get", of="INV-7", full=True)
 
-    assert field["because"] == "a correction goes before everything else"
+    assert field["because"] == "A correction outranks all other values."
     assert [(word["value"], word["by"], word["stands"]) for word in field["said"]] == [
         (470.0, "correction", True),
         (450.0, "records", False),

@@ -53,7 +53,7 @@ async def test_what_overrules_with_a_time_ends_what_had_none_and_undoes_nothing(
     await desk.call("propose", claims=[claim], said="It went up.", authority="gm")
 
     assert refused["accepted"] == 0
-    assert refused["hint"].endswith("with when, what stood held until then")
+    assert refused["hint"].endswith("If the older fact was true until then, give `when`.")
     for at, says in (("2024-06-01", first), ("2025-06-01", later)):
         found = (await desk.call("find", text="rent", kinds=["fact"], at=at))["found"]
         assert [row["says"] for row in found] == [says]
@@ -90,8 +90,8 @@ async def test_a_warning_about_a_column_is_told_once() -> None:
     told = await desk.call("tell", file=table, mime_type="text/csv", space="account")
 
     assert told["warnings"] == [
-        "the running balances prove the amounts of 2 lines",
-        "umsatzart of 2 records: the value is kept as a raw fragment",
+        "The running balances prove the amounts of 2 lines.",
+        "umsatzart of 2 records: The value is kept as a raw fragment.",
     ]
 
 

@@ -58,7 +58,7 @@ async def test_a_search_finds_every_kind_and_documents_by_title() -> None:
     assert await desk.call("find", text="zebra") == {
         "found": [],
         "searched": "words only",
-        "hint": "nothing is known of it here; other words, other kinds, or tell it",
+        "hint": "Nothing is known about it here. Try other words or kinds, or record it with tell.",
     }
 
 
@@ -293,7 +293,7 @@ async def test_changes_go_on_from_a_cursor_or_an_instant() -> None:
     assert [w["how"] for each in since["changes"] for w in each["what"]][-2:] == ["new", "accepted"]
     assert [each["at"] for each in today["changes"]] == [each["at"] for each in since["changes"]]
     assert page["left"] > 0
-    assert page["hint"] == f"changes since={page['cursor']} goes on"
+    assert page["hint"] == f"For the rest, call changes with since={page['cursor']}."
     assert (await desk.call("changes", since="99999"))["changes"] == []
     assert (await desk.refused("changes", since="yesterday"))["details"]["path"] == "/since"
 
@@ -320,7 +320,7 @@ async def test_a_brief_stays_within_its_budget_and_says_what_it_left_out() -> No
         assert "left_out" not in large
     assert (await desk.refused("context"))["details"]["reason"] == "context.of-what"
     nothing = await desk.call("context", question="zebra")
-    assert nothing["hint"] == "nothing is known of it here"
+    assert nothing["hint"] == "Nothing is known about it here."
 
 
 async def test_a_timeline_has_places_names_and_order() -> None:
@@ -385,4 +385,4 @@ async def test_what_waits_is_named_by_what_it_builds_on_and_told_where_nothing_i
     waiting = (await desk.call("review"))["waiting"]
     assert waiting[-1]["says"] == "relationship: Nils Roke LOCATED_IN Quay"
     assert (await desk.call("why", of=built["proposal"]))["says"] == waiting[-1]["says"]
-    assert "3 proposed, see review" in (await desk.call("find", text="quay"))["hint"]
+    assert "Open proposals: 3; see review." in (await desk.call("find", text="quay"))["hint"]

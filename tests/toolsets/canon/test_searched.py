@@ -61,10 +61,10 @@ async def test_n13_nothing_found_while_the_index_is_being_built_is_said_to_be_th
     late = await desk.call("find", **asked)
 
     assert early["found"] == late["found"] == []
-    built = f"the index of meaning is still being built, {behind} commits are left"
+    built = f"the index of meaning still lacks {behind} commits"
     assert built in early["hint"]
     assert "not by meaning yet" in brief["searched"]
-    assert late["hint"].startswith("nothing is known of it here")
+    assert late["hint"].startswith("Nothing is known about it here.")
     assert "searched" not in late
 
 
@@ -126,7 +126,7 @@ async def test_a_reranker_that_rests_hides_neither_words_nor_meaning(
     await reranking.close()
 
     assert found["found"]
-    assert found["searched"] == "without the second look"
+    assert found["searched"] == "without reranking"
 
 
 async def test_what_was_taken_back_comes_last_and_is_marked() -> None:

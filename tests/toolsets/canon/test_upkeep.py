@@ -31,7 +31,7 @@ async def test_what_only_a_keeper_does_is_asked_for_and_done_when_it_is_accepted
     assert [(row["id"], row["says"]) for row in waiting] == [
         (ids[0], "correction: age of Odo Brand is 61"),
         (ids[1], "merge: The Keeper is Odo Brand"),
-        (ids[2], f"retcon: {light['id']} never was"),
+        (ids[2], f"retcon: {light['id']} was never true"),
     ]
     for verdict in ("judge", "accept"):
         refused = await bob.refused("decide", verdict=verdict, of=ids[:1], reason=" ")

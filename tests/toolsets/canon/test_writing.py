@@ -136,7 +136,7 @@ async def test_a_keeper_overrules_rejects_and_waives_with_a_reason() -> None:
 
     assert accepted["verdicts"][0]["id"]
     assert rejected["verdicts"][0]["verdict"] == "rejected"
-    assert (await bob.call("review"))["hint"].startswith("nothing waits")
+    assert (await bob.call("review"))["hint"].startswith("No proposal waits.")
     error = await bob.refused("decide", verdict="waive", of=[one], reason="Fine.")
     assert error["details"]["path"] == "/other"
 

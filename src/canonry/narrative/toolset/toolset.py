@@ -190,9 +190,9 @@ NARRATIVE: Final = Toolset(
     dialect=DIALECT,
     tools=tuple(map(outlined, EXACT)),
     remedies={
-        "entity.other-audience": "neo4j_set_audience changes an audience",
-        "proposal.of-a-scene": "composite_canonize_scene closes a scene and judges its proposals",
-        "quantity.uncounted": "neo4j_create_relationship states a quantity or the whole item",
+        "entity.other-audience": "Use neo4j_set_audience to change an audience.",
+        "proposal.of-a-scene": "Use composite_canonize_scene to judge a scene's proposals.",
+        "quantity.uncounted": "Use neo4j_create_relationship to state a quantity or an item.",
     },
     resources=(*search.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
