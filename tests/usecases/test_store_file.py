@@ -172,7 +172,7 @@ async def test_a_file_that_cannot_be_read_is_told_by_what_is_wrong_with_it() -> 
         await interpret_file(canon, plan_run(canon), b"{broken", FileHint(name="a.json"), ())
 
     assert refused.value.code == "document.damaged"
-    assert "the file is kept" in refused.value.message
+    assert "The file is kept" in refused.value.message
 
 
 def test_an_interpreter_that_is_not_set_up_is_refused() -> None:

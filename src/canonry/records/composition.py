@@ -1,4 +1,4 @@
-"""What records add to a canon: an erasure also deletes the bytes of files."""
+"""Composition of the records package: an erasure also deletes files."""
 
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.erase import ErasureHooks
@@ -6,6 +6,6 @@ from canonry.records.usecases.files import forget_files
 
 
 def add_to(canon: Canon) -> Canon:
-    """The canon with all that this package adds."""
+    """Return the canon with the erasure hook of this package."""
     forget = (*canon.service(ErasureHooks).forget, forget_files)
     return canon.revise_service(ErasureHooks, forget=forget)

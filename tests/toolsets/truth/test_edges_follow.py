@@ -157,7 +157,7 @@ async def test_t27_a_merge_that_closes_a_cycle_tells_of_it() -> None:
     (warning,) = merged["warnings"]
     assert warning["code"] == "relationship.cycle"
     assert "DEPENDS_ON" in warning["message"]
-    assert "take the merge back" in warning["message"]
+    assert "undo the merge" in warning["message"]
     desk.wait()
     await desk.call("unmerge_entities", user_id=desk.user, entity_id=a)
     other = await desk.entity("task", title="other")

@@ -36,7 +36,7 @@ async def test_nothing_relates_to_itself_not_even_by_another_name() -> None:
         "create_relationship", "VALIDATION_ERROR", relationship_type="REFERS_TO", **ends
     )
 
-    assert "these two are one" in refused["message"]
+    assert "are one entity" in refused["message"]
 
 
 async def test_a_relationship_that_does_not_stand_is_not_found() -> None:

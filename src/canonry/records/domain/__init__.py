@@ -1,1 +1,1 @@
-"""Records as truth sees them: files, assertions, identity keys, typed fields and timelines."""
+"""Rules of records: assertions, identity keys, interpretations, questions and snapshots."""

@@ -16,12 +16,12 @@ from canonry.values.ids import EntityId
 from canonry.values.json_values import canonical_json, folded
 
 _DEPTH_MAX: Final = 32
-"""As deep as the arguments of a call may be."""
+"""The depth to which values are searched, equal to that of a call's arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A record; `unclear` names the fields of which something is said that is no value, and why.
+    """A record as a row; `unclear` maps fields with an unread value to the reason.
 
     `said` has all words of its name and fields, each after a space.
     """
@@ -35,7 +35,7 @@ class RecordRow:
 
 
 def row_of(entity: Entity, schema: EntitySchema | None) -> RecordRow:
-    """The row of an entity by the schema that rules it."""
+    """Make the row of an entity by its schema."""
     shown = shown_by(entity, schema)
     unclear = {
         (schema.canonical(name) if schema else None) or name: fragment.reason
@@ -54,17 +54,17 @@ def row_of(entity: Entity, schema: EntitySchema | None) -> RecordRow:
 
 
 def words_in(text: str) -> str:
-    """The words of a text, each after a space, so that a word is found where it begins."""
+    """Return the words of a text, each after a space, so that a search matches beginnings."""
     return " " + " ".join(terms_of(text))
 
 
 def sought(text: str) -> Sequence[str]:
-    """The words that are looked for, as they stand in `words_in`."""
+    """Return the words of a query in the form of `words_in`."""
     return tuple(dict.fromkeys(f" {term}" for term in terms_of(text)))
 
 
 def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """The texts and figures in a value, however deep."""
+    """Yield the texts and numbers in a value at any depth."""
     match value:
         case str():
             yield value
@@ -82,22 +82,22 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
             return
 
 
-# Filters: which records a question is about, by what their fields say.
+# Filters: select records by their fields.
 #
-# Numbers are compared as decimals, exactly as they were told. Dates are compared as far as the
-# bound goes, so that `to: 2025-03` is the whole of March.
+# Numbers are compared as exact decimals. Dates are compared up to the length of the bound:
+# `to: 2025-03` includes the whole of March.
 
 _MONEY: Final = re.compile(r"(^|_)(amount|total|subtotal|price|balance|cost|fee|value)(_|$)")
 _DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?", re.ASCII)
 _NOT_ASKED: Final = "import_date"
-"""When a record was brought in says nothing of the record."""
+"""The date of import does not describe the record."""
 
 Schemas = Mapping[str, EntitySchema]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What a field has to say; of a list any item may say it. Both bounds are inclusive."""
+    """A condition on a field, or on any item of a list. Both bounds are inclusive."""
 
     field: str
     equals: Any = None
@@ -106,7 +106,7 @@ class Condition:
     high: Any = None
 
     def holds(self, value: Any) -> bool:
-        """Whether a value of the field says it."""
+        """Tell whether a value of the field meets the condition."""
         if isinstance(value, list | tuple):
             return any(map(self.holds, value))
         if self.equals is not None and not _same(value, self.equals):
@@ -120,9 +120,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSelection:
-    """The records of a type that meet all conditions; `dates` and `amounts` bound any such field.
+    """The records of a type that meet all conditions.
 
-    The bounds of `dates` and `amounts` are the lowest and the highest, each or none.
+    `dates` and `amounts` are bounds (lowest, highest) on any date field and any amount field.
     """
 
     entity_type: str | None = None
@@ -132,7 +132,7 @@ class RecordSelection:
 
 
 def require_selection(selection: RecordSelection, schemas: Schemas) -> RecordSelection:
-    """The selection with fields under their own names, where it is about a type.
+    """Return the selection, or refuse wrong bounds and unknown fields.
 
     Raises:
         InvalidInput: `filter.order` or `filter.date`.
@@ -142,7 +142,7 @@ def require_selection(selection: RecordSelection, schemas: Schemas) -> RecordSel
         _require_order(each.low, each.high, f"/filters/{number}")
     for bound, path in zip(selection.dates, ("/after_date", "/before_date"), strict=True):
         if bound is not None and _DATE.fullmatch(bound) is None:
-            message = f"{path} is a date such as 2025, 2025-03 or 2025-03-14"
+            message = f"{path} must be a date such as 2025, 2025-03 or 2025-03-14."
             raise InvalidInput("filter.date", message, path=path)
     _require_order(*selection.dates, "/after_date")
     _require_order(*selection.amounts, "/min_amount")
@@ -154,7 +154,7 @@ def require_selection(selection: RecordSelection, schemas: Schemas) -> RecordSel
 
 
 def require_field(schema: EntitySchema, name: str, path: str) -> str:
-    """The field of a schema that a name or alias means.
+    """Resolve a name or alias to the name of a field of the schema.
 
     Raises:
         NotFound: `field.unknown`.
@@ -162,16 +162,16 @@ def require_field(schema: EntitySchema, name: str, path: str) -> str:
     found = schema.canonical(name)
     if found is None:
         known = ", ".join(each.name for each in schema.fields[:40])
-        message = f"{schema.entity_type} has no such field; it has {known}"
+        message = f"{schema.entity_type} has no such field. Its fields: {known}."
         raise NotFound("field.unknown", message, kind="field", path=path)
     return found
 
 
 class Matcher:
-    """Tells which records of one type meet a selection, and by which fields."""
+    """Finds the records of one type that meet a selection, and the fields that matched."""
 
     def __init__(self, selection: RecordSelection, schema: EntitySchema | None) -> None:
-        """The selection, by the names that fields have in the schema of the type."""
+        """Prepare a selection by the schema's field names."""
         self._conditions = [
             ((schema.canonical(each.field) if schema else None) or each.field, each)
             for each in selection.conditions
@@ -181,7 +181,7 @@ class Matcher:
         self._spans = [(bounds, names) for bounds, names in spans if bounds != (None, None)]
 
     def fields(self, row: RecordRow) -> Sequence[str] | None:
-        """The fields by which a record meets the selection; None where it does not."""
+        """Return the fields that matched; None if the record does not meet the selection."""
         said = row.fields
         for name, condition in self._conditions:
             if name not in said or not condition.holds(said[name]):
@@ -195,7 +195,7 @@ class Matcher:
         return found
 
     def unclear(self, row: RecordRow) -> str | None:
-        """A field that the selection asks about, of which the record says what is no value."""
+        """Return a selected field whose value in the record is unclear."""
         if not row.unclear:
             return None
         names = [name for name, _ in self._conditions]
@@ -204,7 +204,7 @@ class Matcher:
 
 
 def dates_of(schema: EntitySchema | None) -> Sequence[str]:
-    """The fields of a type that say when."""
+    """Return the date fields of a type."""
     return _typed(schema, FieldType.DATE)
 
 
@@ -214,7 +214,7 @@ def _typed(schema: EntitySchema | None, kind: FieldType) -> list[str]:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """A number as it was told; None for what is none."""
+    """Return a number as an exact decimal; None for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
@@ -222,7 +222,7 @@ def number_of(value: Any) -> Decimal | None:
 
 
 def within(value: Any, low: Any, high: Any) -> bool:
-    """Whether a value lies between the bounds that there are."""
+    """Tell whether a value lies within the given bounds."""
     if low is None and high is None:
         return True
     number = number_of(value)
@@ -238,7 +238,7 @@ def within(value: Any, low: Any, high: Any) -> bool:
 
 
 def _bound(value: Any) -> Decimal | None:
-    """A bound for numbers, which may be written as a text."""
+    """Return a bound for numbers, which may be written as text."""
     if not isinstance(value, str):
         return number_of(value)
     try:
@@ -266,24 +266,24 @@ def _require_order(low: Any, high: Any, path: str) -> None:
     else:
         ordered = str(low)[: len(str(high))] <= str(high)[: len(str(low))]
     if not ordered:
-        message = "the lower bound lies above the upper one; both are inclusive"
+        message = "The lower bound is above the upper one. Exchange them; both are inclusive."
         raise InvalidInput("filter.order", message, path=path)
 
 
-# Sums: counts and exact sums of records by what their fields say and by period.
+# Sums: counts and exact sums of records by fields and by period.
 #
-# Amounts of different currencies are never added up. What is said of a field and is no value is
-# left out, and told.
+# Amounts of different currencies are never added up. Records with unclear values are left out and
+# reported.
 
 CURRENCY: Final = "currency"
 MISSING: Final = "missing"
 _EXACT: Final = Context(prec=2_000, traps=[Inexact])
-"""The longest numbers that JSON's doubles and our fields hold fit into it, whatever is added."""
+"""Exact for sums of all numbers that a double can hold."""
 _DAY: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 
 
 class Period(StrEnum):
-    """By which spans of time records are counted."""
+    """The periods by which records are counted."""
 
     DAY = "day"
     MONTH = "month"
@@ -291,7 +291,7 @@ class Period(StrEnum):
     YEAR = "year"
 
     def of(self, date: Any) -> str | None:
-        """The span in which a date lies, by the day that it says; None for what says none."""
+        """Return the period of a date; None if the value is no date."""
         match = _DAY.match(date) if isinstance(date, str) else None
         if match is None:
             return None
@@ -309,7 +309,7 @@ class Period(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summing:
-    """What is counted: `field` is added up where it is given, apart for each of `group_by`."""
+    """A request for counts, or for sums of `field`, by each of `group_by`."""
 
     field: str | None = None
     group_by: tuple[str, ...] = ()
@@ -319,7 +319,7 @@ class Summing:
 
 @dataclass(slots=True)
 class Group:
-    """Records that say the same of what they are grouped by, with their exact sum."""
+    """Records with equal values of the grouping fields, and their exact sum."""
 
     key: Mapping[str, Any]
     ids: list[str] = field(default_factory=list[str])
@@ -328,7 +328,7 @@ class Group:
 
 @dataclass(slots=True)
 class LeftOut:
-    """Records that are in no group, because a field says nothing or nothing that is a value."""
+    """Records that are in no group, because a field is missing or unclear."""
 
     name: str
     reason: str
@@ -337,7 +337,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summed:
-    """The groups in the order of their keys; `totals` are all of them together, by currency."""
+    """The groups in the order of their keys; `totals` are the sums of all groups by currency."""
 
     groups: Sequence[Group]
     totals: Sequence[Group]
@@ -345,17 +345,17 @@ class Summed:
 
 
 def currency_of(schema: EntitySchema, name: str) -> str | None:
-    """The field that says in which currency another one is."""
+    """Return the field with the currency of an amount field."""
     apart = f"{CURRENCY}_{name.rpartition('_')[2]}"
     known = {each.name for each in schema.fields}
     return next((each for each in (apart, CURRENCY) if each in known), None)
 
 
 class RunningSums:
-    """Adds up rows, one after the other."""
+    """Adds up rows one by one."""
 
     def __init__(self, schema: EntitySchema, asked: Summing) -> None:
-        """A summary without any rows, of the fields under their own names."""
+        """Start a summary without rows; `asked` has the schema's field names."""
         self._asked = asked
         self._currency = None if asked.field is None else currency_of(schema, asked.field)
         period = () if asked.period is None else (str(asked.period),)
@@ -367,7 +367,7 @@ class RunningSums:
         self._left: dict[tuple[str, str], LeftOut] = {}
 
     def leave_out(self, row: RecordRow, name: str, reason: str) -> None:
-        """Tell of a record that is in no sum."""
+        """Report a record that is in no sum."""
         self._left.setdefault((name, reason), LeftOut(name, reason)).ids.append(row.id)
 
     def add(self, row: RecordRow) -> None:
@@ -386,7 +386,7 @@ class RunningSums:
                     self.leave_out(row, name, row.unclear[name])
                     return
         code = said.get(self._currency) if self._currency else None
-        # A currency is told apart by its code, however it was written.
+        # Codes are compared in capitals.
         code = (code.strip().upper() or None) if isinstance(code, str) else None
         coined = (code,) if self._currency else ()
         values = (*(said.get(name) for name in asked.group_by), *coined)
@@ -397,7 +397,7 @@ class RunningSums:
         group.sum = _EXACT.add(group.sum, number)
 
     def _group(self, values: tuple[Any, ...]) -> Group:
-        """The group of records that say these, or the same in other letters."""
+        """Return the group of these values; upper and lower case are equal."""
         try:
             known = self._known.get(values)
         except TypeError:  # a list or an object is among them
@@ -407,7 +407,7 @@ class RunningSums:
         return known
 
     def result(self) -> Summed:
-        """What the rows come to."""
+        """Return the groups, the totals and the records left out."""
         totals: dict[tuple[str, ...], Group] = {}
         for group in self._groups.values():
             coined = (group.key[CURRENCY],) if self._currency else ()
@@ -422,7 +422,7 @@ class RunningSums:
 
 
 def written(number: Decimal) -> str:
-    """A sum as a decimal text, exactly, without needless zeros."""
+    """Format a sum as an exact decimal text without trailing zeros."""
     if not number:
         return "0"
     text = format(number, "f")
@@ -430,7 +430,7 @@ def written(number: Decimal) -> str:
 
 
 def _alike(value: Any) -> str:
-    """Equal for values that make one group; what says nothing comes last."""
+    """Return a key that is equal for values of one group; None comes last."""
     if value is None:
         return "\U0010ffff"
     return folded(value) if isinstance(value, str) else canonical_json(value).decode()
@@ -439,7 +439,7 @@ def _alike(value: Any) -> str:
 def _placed(
     groups: dict[tuple[str, ...], Group], labels: Sequence[str], values: tuple[Any, ...]
 ) -> Group:
-    """The group of these values, which is new where there is none."""
+    """Return the group of these values, and add it if it is new."""
     place = tuple(map(_alike, values))
     if place not in groups:
         groups[place] = Group(dict(zip(labels, values, strict=True)))

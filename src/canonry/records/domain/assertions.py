@@ -1,4 +1,4 @@
-"""Assertions of records, the keys that they carry, and whom they are about."""
+"""Assertions of records, their keys, and the entities that they describe."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,10 +35,10 @@ from canonry.records.domain.shown import shown_by
 from canonry.values.ids import EntityId
 from canonry.values.observations import Accumulator, Fragment
 
-# Assertions: what one record says of one entity, by its schema, with all keys that it gives.
+# Assertions: the statement of one record about one entity, with all its keys.
 #
-# Reading a record needs nothing but the record and the schema, so that it is done once, however
-# often the canon has to be looked at.
+# An assertion depends only on the record and its schema. It is read once, even if a commit is
+# retried.
 
 OTHER_DETAILS: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
@@ -47,7 +47,7 @@ LOOK_ALIKE: Final = "look_alike_name"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warned:
-    """What whoever handed a record over should know; it names fields and never values."""
+    """A warning for the sender of a record. It names fields and never values."""
 
     code: str
     message: str
@@ -58,8 +58,8 @@ class Warned:
 class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
-    `keys` are the same as entities bear them, `looks` what the names in it look like. `sure` is
-    false for somebody whom a record only names.
+    `keys` are the same keys in the form that entities store; `looks` are look-alike forms of its
+    names. `sure` is false for a party that a record only names.
     """
 
     user_id: str
@@ -78,9 +78,9 @@ class Assertion:
 
     @property
     def apart_id(self) -> EntityId | None:
-        """The id where the strongest key is taken by somebody whose details differ.
+        """The id for a new entity if another one with different details has the strongest key.
 
-        It is made when it is asked for, as few records need one.
+        It is computed on demand, because few records need one.
         """
         first = self.identities[0]
         if not first.apart:
@@ -89,7 +89,7 @@ class Assertion:
 
     @property
     def unclear_id(self) -> EntityId:
-        """The id where several bear the strongest key: then a record is its whole content."""
+        """The id if several entities have the strongest key. It depends on the whole content."""
         key = f"{self.identities[0].full_key}{BETWEEN}{content_identity(self.typed.everything).key}"
         return entity_id_of(self.user_id, self.schema.entity_type, key)
 
@@ -109,7 +109,7 @@ def assertion_of(
     sure: bool = True,
     refers_to: tuple[int, ...] = (),
 ) -> Assertion:
-    """What a record says; `unread` are values that an interpreter did not dare to take."""
+    """Read a record; `unread` are values that an interpreter found unclear."""
     schema, typed = reader.schema, reader.read(record)
     if unread:
         fragments = {**unread, **typed.fragments}
@@ -120,7 +120,7 @@ def assertion_of(
     found = reader.keys.identities(everything) or (content_identity(everything),)
     warnings = [*_warnings(typed, path)] if sure else []
     if found[0].rule == CONTENT:
-        message = "nothing in the record identifies an entity; its whole content does"
+        message = "The record has no identifier. Only a record with the same content matches it."
         warnings.append(Warned(code="identity.by-content", message=message, path=path))
     return Assertion(
         user_id=user_id,
@@ -140,13 +140,13 @@ def assertion_of(
 
 def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
     missing = [
-        Warned(code="field.missing", message="a required field is missing", path=f"{path}/{name}")
+        Warned(code="field.missing", message="A required field is missing.", path=f"{path}/{name}")
         for name in typed.missing
     ]
     kept = [
         Warned(
             code=f"field.{fragment.reason.replace('_', '-')}",
-            message="the value is kept as a raw fragment",
+            message="The value is kept as a raw fragment.",
             path=f"{path}/{name}",
         )
         for name, fragment in sorted(typed.fragments.items())
@@ -154,14 +154,14 @@ def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
     return missing + kept
 
 
-# Borne keys: everything that leads to an entity, and what each of it is to the entity today.
+# Keys of entities: all texts that find an entity, with their current status.
 #
-# A key is `current` if the snapshot says it, `shadowed` if only what the entity or somebody merged
-# into it says alone does, and `former` if nobody says it any longer.
+# A key is `current` if the snapshot has it, `shadowed` if only the entity or a merged member has it
+# by itself, and `former` if no field has it any longer.
 
 
 class KeyStatus(StrEnum):
-    """What a key is to the entity to which it leads."""
+    """The status of a key for its entity."""
 
     CURRENT = "current"
     SHADOWED = "shadowed"
@@ -170,7 +170,7 @@ class KeyStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BorneKey:
-    """A text that leads to an entity, who bears it, and by which rule if it tells some apart."""
+    """A text that finds an entity, with its owner, its status, and its identity rule if any."""
 
     key: str
     rule: str | None
@@ -180,23 +180,23 @@ class BorneKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """An entity and those merged into it, with what names them today: together, and each alone."""
+    """An entity with its merged members, and their current names: together, and each alone."""
 
     members: Sequence[Entity]
     together: frozenset[str]
     apart: frozenset[str]
 
     def status(self, text: str) -> KeyStatus:
-        """What a text is to them, that one of them bears."""
+        """Return the status of a key of the family."""
         if text in self.together:
             return KeyStatus.CURRENT
         return KeyStatus.SHADOWED if text in self.apart else KeyStatus.FORMER
 
     def keys(self) -> list[BorneKey]:
-        """Each of their keys once, the current ones first; keys of several fields are not told."""
+        """List each key once, current ones first, without keys of several fields."""
         found: dict[str, BorneKey] = {}
         for entity in self.members:
-            for text in sorted(entity.borne):  # those that are keys by a rule before the others
+            for text in sorted(entity.borne):  # keys of identity rules sort first
                 said = found_under(text)
                 if text.startswith(LOOK_MARK) or BETWEEN in text:
                     continue
@@ -209,7 +209,7 @@ class Family:
 
 
 def family(root: Entity, members: Iterable[Entity], schemas: Mapping[str, EntitySchema]) -> Family:
-    """The entity with those merged into it, as the schemas of their types show them."""
+    """Return the family of an entity, shown by the schemas of its types."""
     everybody = (root, *members)
     called = frozenset(map(found_under, texts_in(root.entity_type, {NAME: root.name}, None)))
     return Family(
@@ -224,7 +224,7 @@ def names_today(
     schema: EntitySchema | None,
     instead: Mapping[str, Any] = MappingProxyType({}),
 ) -> frozenset[str]:
-    """What the snapshot names the entity by, as entities bear it; `instead` of what it says."""
+    """Return the keys that the snapshot gives; fields in `instead` replace its own."""
     shown = shown_by(entity, schema)
     fields = {name: each.value for name, each in shown.fragments.items()}
     keys = None if schema is None else KeyReader(schema)
@@ -235,18 +235,18 @@ def _found_today(entity: Entity, schemas: Mapping[str, EntitySchema]) -> frozens
     return frozenset(map(found_under, names_today(entity, schemas.get(entity.entity_type))))
 
 
-# Resolving: whom a record is about, and who may be the same all the same.
+# Resolving: find the entity that a record describes, and possible duplicates.
 #
-# Whoever ever bore a key may be meant. Where a key leads to several, the next weaker one is asked;
-# where none tells, somebody new comes into being and the others are told. Merges only
-# decide whether those found are several: a record stays with the one that bears its key.
+# Every entity that ever had a key is a candidate. If a key finds several, the next weaker key
+# decides. If none decides, a new entity is made and the candidates are reported. Merged entities
+# count as one candidate, but the record belongs to the member with its key.
 
 
 @dataclass(slots=True, kw_only=True)
 class Target:
-    """One that records may be about, whoever answers for it: known, or made by this source.
+    """An entity that records can describe: a known one, or one made from this source.
 
-    `borne` is all under which it was ever named, `fields` what this source says of it.
+    `borne` are all its keys, also former ones. `fields` are the values from this source.
     """
 
     id: EntityId
@@ -258,10 +258,10 @@ class Target:
     borne: set[str] = field(default_factory=set)
 
     def is_apart_from(self, assertion: Assertion, index: int) -> bool:
-        """Whether it is another one, though it bears the record's key at `index`.
+        """Tell whether the record describes another entity, despite the common key at `index`.
 
-        It is if it bears other keys of a stronger rule, or if the rule itself names details that
-        differ.
+        It does if the target has different keys of a stronger rule, or different details that the
+        rule itself compares.
         """
         if _bears_others(self.borne, assertion, index):
             return True
@@ -274,7 +274,7 @@ class Target:
 
 
 class Doubt(NamedTuple):
-    """Why somebody may be meant as well, and the text that both bear."""
+    """The reason of a possible duplicate, and the common key."""
 
     reason: str
     sign: str
@@ -282,9 +282,9 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """Whom an assertion is about, by which of its identities; without a target somebody new.
+    """The entity of an assertion and the identity that decided; a new entity has no target.
 
-    `doubts` are those who may be meant as well, and why.
+    `doubts` are the other candidates with the reasons.
     """
 
     target: Target | None
@@ -294,15 +294,16 @@ class Resolved:
 
     @property
     def unclear(self) -> bool:
-        """Whether several fit as well as whoever was chosen."""
+        """Whether several entities fit equally well."""
         return any(each.reason == SEVERAL_FIT for each in self.doubts.values())
 
 
 @dataclass(slots=True)
 class Known:
-    """Everybody whom records may be about, found by ids, by keys and by looks.
+    """The candidates for records, by id, by key and by look-alike name.
 
-    `others` bear a key or look so, and no record can be about them (see `clearly_others`).
+    `others` share a key or a look-alike name, but no record can describe them (see
+    `clearly_others`).
     """
 
     targets: dict[str, Target] = field(default_factory=dict)
@@ -311,23 +312,23 @@ class Known:
     others: dict[str, list[Bearer]] = field(default_factory=dict)
 
     def add(self, target: Target) -> None:
-        """Take somebody in."""
+        """Add a candidate."""
         self.targets[target.id] = target
         self.families.setdefault(target.root_id, []).append(target)
         self._lead(target, [text for text in target.borne if text[0] in _MARKS])
 
     def learn(self, target: Target, assertion: Assertion) -> None:
-        """Let the keys and the looks of what is said lead to the target."""
+        """Add the keys and look-alike names of an assertion to the target."""
         target.fields |= assertion.fields
         target.borne.update(assertion.keys, assertion.looks)
         self._lead(target, (*assertion.keys, *assertion.looks))
 
     def bearers(self, entity_type: str, text: str) -> Collection[Target]:
-        """Who ever bore a key or looked so, of all types that are alike."""
+        """Return the candidates of similar types that ever had a key or look-alike name."""
         return self.by_text.get((types_alike(entity_type), text), _NONE).values()
 
     def others_bearing(self, entity_type: str, text: str) -> Sequence[Bearer]:
-        """Those of `others` who ever bore a key or looked so, of all types that are alike."""
+        """Return those of `others` of similar types that ever had a key or look-alike name."""
         kinds = types_alike(entity_type)
         return [each for each in self.others.get(text, ()) if each.entity_type in kinds]
 
@@ -342,15 +343,15 @@ _NONE: Final[Mapping[EntityId, Target]] = {}
 
 
 def disowned(own: Accumulator, borne: Collection[str], assertion: Assertion, index: int) -> bool:
-    """Whether a key by which somebody was born was taken away: all else is known of them."""
-    by_content = assertion.identities[index].rule == CONTENT  # which nobody bears
+    """Tell whether the key that gave an entity its id was removed from it."""
+    by_content = assertion.identities[index].rule == CONTENT  # entities do not store content keys
     return bool(own) and not by_content and assertion.keys[index] not in borne
 
 
 def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> bool:
-    """Whether there are other keys of a stronger rule than the record's key at `index`.
+    """Tell whether the keys of a stronger rule than that of the key at `index` differ.
 
-    Of several by one rule it is enough that one is the same.
+    One common key of a rule is enough for that rule to agree.
     """
     rule, same, others = assertion.identities[index].rule, set[str](), set[str]()
     for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
@@ -362,7 +363,7 @@ def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> b
 def clearly_others(
     bearers: Iterable[Bearer], assertions: Iterable[Assertion]
 ) -> Mapping[str, Bearer]:
-    """Those of whom none of the records can be, though they bear some of their weaker keys."""
+    """Return owners of weaker keys that none of the records can describe."""
     leading: dict[str, list[tuple[Assertion, int]]] = {}
     for assertion in assertions:
         for index, key in enumerate(assertion.keys):
@@ -378,7 +379,7 @@ def clearly_others(
 def known_among(
     entities: Iterable[Entity], others: Iterable[Bearer], assertions: Iterable[Assertion]
 ) -> Known:
-    """What the store has, as something by which to resolve these assertions."""
+    """Collect stored entities as candidates for these assertions."""
     known = Known()
     asked = {text for each in assertions for text in (*each.keys, *each.looks)}
     for other in others:
@@ -390,7 +391,7 @@ def known_among(
 
 
 def target_of(entity: Entity) -> Target:
-    """Somebody who is known, as one whom records may be about."""
+    """Make a candidate of a stored entity."""
     return Target(
         id=entity.id,
         root_id=entity.merged_into or entity.id,
@@ -402,7 +403,7 @@ def target_of(entity: Entity) -> Target:
 
 
 def resolve(known: Known, assertion: Assertion) -> Resolved:
-    """Whom the assertion is about."""
+    """Find the entity that the assertion describes."""
     doubts: dict[EntityId, Doubt] = {}
     wanted = assertion.schema.entity_type
     for indexes in _by_rule(assertion):
@@ -431,7 +432,7 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
 
 
 def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
-    """The places of the record's keys, those by one rule together, the strongest first."""
+    """Group the indexes of the record's keys by rule, the strongest first."""
     if len(assertion.identities) == 1:
         return ([0],)
     places: dict[str, list[int]] = {}
@@ -441,12 +442,12 @@ def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
 
 
 def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:
-    """Who bears the key: of the record's type, or one with somebody of that type."""
+    """Return owners of the key that have the record's type, or a member of that type."""
     wanted = assertion.schema.entity_type
     found = {each.id: each for each in known.bearers(wanted, assertion.keys[index])}
     held = known.targets.get(assertion.ids[index])
     if held is not None and not disowned(held.own, held.borne, assertion, index):
-        found[held.id] = held  # whoever was born by the key, even if all that was said is erased
+        found[held.id] = held  # the key gave its id, even if its observations are erased
     return [
         each
         for each in found.values()
@@ -456,7 +457,7 @@ def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target
 
 
 def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Target:
-    """Which of a family a record belongs to: who bears its key, else the one that answers."""
+    """Choose the member of a family for a record: the owner of its key, else the survivor."""
     if len(fitting) == 1 and fitting[0].entity_type == entity_type:
         return fitting[0]
     root_id = fitting[0].root_id
@@ -465,7 +466,7 @@ def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Tar
 
 
 def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt]) -> Resolved:
-    """Somebody new, or whoever was made before of a record that left the same open."""
+    """Return a new entity, or the one that an equally ambiguous record made before."""
     taken = known.targets.get(assertion.ids[0])
     if taken is None:
         return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
@@ -483,7 +484,7 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt
 
 
 def _is_known_better(assertion: Assertion, target: Target) -> bool:
-    """Whether the target bears a key by a stronger rule than the record's strongest."""
+    """Tell whether the target has a key of a stronger rule than the record's strongest."""
     rules = ["+".join(map(label_of, each.fields)) for each in assertion.schema.identity]
 
     def strength(rule: str) -> int:
@@ -495,7 +496,7 @@ def _is_known_better(assertion: Assertion, target: Target) -> bool:
 
 
 def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, Doubt]:
-    """Who else bears what the record brings that nobody of its entity's own has borne yet."""
+    """Return other owners of keys that the record adds to its entity."""
     entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
     rules = [reason_of(each.rule) for each in assertion.identities]
     rules += [LOOK_ALIKE] * len(assertion.looks)
@@ -510,5 +511,5 @@ def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[Entit
 
 
 def reason_of(rule: str) -> str:
-    """Why two that bear one key by a rule may be one."""
+    """Return the reason code of a possible duplicate by a rule."""
     return f"same_{rule.replace('+', '_')}"

@@ -12,19 +12,18 @@ from typing_extensions import override
 from canonry.log.schemas.truth_types import type_named
 from canonry.values.errors import InvalidInput
 
-# Interpretations: which entities an interpreter finds in a file, before a schema has judged them.
+# Interpretations: the entities that an interpreter finds in a file, before schemas read them.
 #
-# Nothing here is canon: fields are as the interpreter read them, and `unread` keeps what it saw and
-# would not decide, so that nothing of a document is lost to a guess.
+# They are not canon yet. `unread` keeps unclear values, so that nothing is guessed or lost.
 
 _TOGETHER: Final = 1_000
 _HELD_MAX: Final = 10_000
-"""More entities than this are packed, so that a long file takes little more memory than another."""
+"""More entities than this are packed, which limits the memory of long files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """A value that is kept as it stands, and why it was not taken as its field."""
+    """A value that is kept as written, and the reason why it was not read."""
 
     value: Any
     reason: str
@@ -32,12 +31,11 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """An entity that a document speaks of.
+    """An entity that was found in a document.
 
-    `row` is its place in a table or list, where it comes from one: two rows are two entities unless
-    their identity says otherwise. `occurrence` counts rows that say the same, so that those without
-    a key of their own stay two as well. `refers_to` are the places of other entities in the same
-    interpretation; `reasons` say what made it this type.
+    `row` is its position in a table or list. Two rows are two entities unless their keys are
+    equal. `occurrence` numbers equal rows, which keeps rows without a key apart. `refers_to` are
+    indexes of other entities of the interpretation. `reasons` explain the choice of the type.
     """
 
     entity_type: str
@@ -51,21 +49,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpretation:
-    """What one run of an interpreter says of one file."""
+    """The result of an interpreter for one file."""
 
     entities: Sequence[Found]
     warnings: tuple[str, ...] = ()
 
 
 def held(found: Iterable[Found]) -> Sequence[Found]:
-    """The entities, packed as they come where they are very many."""
+    """Return the entities as a sequence, which is packed if there are very many."""
     rest = iter(found)
     few = tuple(islice(rest, _HELD_MAX + 1))
     return few if len(few) <= _HELD_MAX else _Packed(chain(few, rest))
 
 
 class _Packed(Sequence[Found]):
-    """Entities of which whoever iterates has a thousand unpacked at a time."""
+    """Compressed entities; iteration unpacks a thousand at a time."""
 
     def __init__(self, found: Iterable[Found]) -> None:
         rest = iter(found)
@@ -106,37 +104,37 @@ class _Packed(Sequence[Found]):
 
 
 RECORDS_MAX: Final = 10_000
-"""So many records become canon by one commit."""
+"""The most records of one commit."""
 
 FILED_MAX: Final = 100_000
-"""So many records of one file become canon, in batches where they are more than that."""
+"""The most records of one file, which are recorded in batches."""
 
 FIELDS_MAX: Final = 500
 CHARACTERS_MAX: Final = 1_000_000
-"""So much text one record holds, so that a list of entities can be answered; files hold more."""
+"""The most characters of one record, which keeps replies bounded; files may hold more."""
 
 NAME_MAX: Final = 200
 
 
 def require_bounds(records: Sequence[Found], at: str = "/entities", *, filed: bool = False) -> int:
-    """See that there are not too many records, and that each can be kept; how much they weigh.
+    """Refuse too many or unusable records; return their characters.
 
-    More of them may be `filed`, as long as none of those refers to another one.
+    A file (`filed`) may have more records if none refers to another one.
 
     Raises:
-        InvalidInput: `records.too-many`, or as `require_record` says.
+        InvalidInput: `records.too-many`, or those of `require_record`.
     """
     limit = RECORDS_MAX
     if filed and len(records) > limit and not any(record.refers_to for record in records):
         limit = FILED_MAX
     if len(records) > limit:
-        message = f"one source tells of at most {limit} entities; split it"
+        message = f"The source has {len(records)} entities; the limit is {limit}. Split it."
         raise InvalidInput("records.too-many", message, path=at, limit=limit)
     return sum(require_record(record, f"{at}/{index}") for index, record in enumerate(records))
 
 
 def require_record(record: Found, path: str) -> int:
-    """See that a record can be kept; how much text it holds.
+    """Refuse an unusable record; return its number of characters.
 
     Raises:
         InvalidInput: `record.type`, `record.fields`, `record.field-name`, `record.too-long` or
@@ -144,26 +142,28 @@ def require_record(record: Found, path: str) -> int:
     """
     kind = record.entity_type
     if not kind.strip() or len(kind) > NAME_MAX or not type_named(kind):
-        message = f"entity_type is a word of 1 to {NAME_MAX} characters"
+        message = f"`entity_type` must have 1 to {NAME_MAX} characters, with a letter or digit."
         raise InvalidInput("record.type", message, path=f"{path}/entity_type")
     if len(record.fields) > FIELDS_MAX:
-        message = f"a record has at most {FIELDS_MAX} fields"
+        message = f"The record has {len(record.fields)} fields; the limit is {FIELDS_MAX}."
         raise InvalidInput("record.fields", message, path=path, limit=FIELDS_MAX)
     if any(not name or len(name) > NAME_MAX for name in record.fields):
-        message = f"the name of a field has 1 to {NAME_MAX} characters"
+        message = f"The name of a field must have 1 to {NAME_MAX} characters."
         raise InvalidInput("record.field-name", message, path=path)
     size = sum(map(_characters, record.fields.values()))
     if size > CHARACTERS_MAX:
-        message = f"a record holds at most {CHARACTERS_MAX} characters; bring more as a file"
+        message = (
+            f"The record has {size} characters; the limit is {CHARACTERS_MAX}. Send it as a file."
+        )
         raise InvalidInput("record.too-long", message, path=path, limit=CHARACTERS_MAX)
     if not any(value is not None for value in record.fields.values()) and not record.unread:
-        message = "the record says nothing; give at least one field beside entity_type"
+        message = "The record is empty. Give at least one field besides `entity_type`."
         raise InvalidInput("record.empty", message, path=path)
     return size
 
 
 def _characters(value: Any) -> int:
-    """How much text a value holds, with all that is inside it."""
+    """Count the characters in a value, including nested ones."""
     match value:
         case str():
             return len(value)

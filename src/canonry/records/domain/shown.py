@@ -25,18 +25,18 @@ from canonry.values.observations import (
     split,
 )
 
-# Shown: an entity's fields as whoever reads them sees them, each with the observations behind it.
+# Shown: the fields of an entity as readers see them, each with its observations.
 #
-# An account's entities are shown by a schema, which only chooses: what it chooses from does not
-# depend on it, and a value that an earlier version had no place for shows as soon as one has. The
-# entities of other spaces show what they say of themselves.
+# A schema only selects the fields of an account's entities. The stored values do not depend on it,
+# and a raw value becomes visible when a later version has its field. Entities of other spaces have
+# no schema and show all fields.
 
 NOT_IN_SCHEMA: Final = "not_in_schema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawFragment:
-    """A value without a place, why, and who said it."""
+    """A value without a field, with the reason and its observation."""
 
     value: Any
     reason: str
@@ -45,7 +45,7 @@ class RawFragment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """`sources` names for each field the observations that its value comes from, newest first."""
+    """The visible fields; `sources` has each field's observations, newest first."""
 
     fields: Mapping[str, Any]
     sources: Mapping[str, tuple[ObservationId, ...]]
@@ -53,7 +53,7 @@ class Shown:
 
 
 def shown_by(entity: Entity, schema: EntitySchema | None) -> Shown:
-    """The snapshot by `schema`, or of the entity as it is where no schema rules it."""
+    """Return the snapshot as `schema` shows it; all fields if there is no schema."""
     return _plain(entity) if schema is None else _ruled(entity, schema)
 
 
@@ -70,7 +70,7 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
             if spec is not None and spec.name == name:
                 shown[name] = elements
             else:
-                # This version of the schema has the field no longer, or not yet.
+                # This version of the schema does not have the field.
                 fragments[name] = RawFragment(
                     value=LAST_WRITE.show(elements),
                     reason=NOT_IN_SCHEMA,
@@ -82,7 +82,7 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
         spec = specs.get(name)
         fitting = {} if spec is None else _fitting(elements, spec)
         held = elements[LAST]
-        if held.value["value"] is None:  # a correction took it back
+        if held.value["value"] is None:  # a correction removed it
             continue
         if spec is None or not fitting:
             fragments[name] = RawFragment(
@@ -104,7 +104,7 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
 
 
 def _fitting(elements: Elements, spec: FieldSpec) -> Elements:
-    """Those winners among fragments that the field can take, as winners of the field."""
+    """Convert winning fragments that fit the field into winners of the field."""
     found: Elements = {}
     for slot in (LAST, PRIORITY, SPECIFIC):
         held = elements.get(slot)
@@ -140,7 +140,7 @@ _LAST_OF_ALL: Final = 2**62
 
 
 def foreseen(own: Accumulator, drafts: Iterable[ObservationDraft]) -> Accumulator:
-    """What observations make of what is known already."""
+    """Return the accumulator after the drafts are observed."""
     at = Instant(_LAST_OF_ALL)
     for each in drafts:
         plain = spread(each) | {"fragments": {}, "dates": {}}

@@ -1,1 +1,1 @@
-"""How numbers, labels, parties and places are written in documents."""
+"""Notations of numbers, labels, parties and places in documents."""

@@ -1,4 +1,4 @@
-"""Labels of values and places."""
+"""Labels of values in documents, and the places of values in files."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.json_values import folded
 from canonry.values.languages import notion_of, plain_letters
 
-# Labels: the lines of a document that say what a value is, in several languages.
+# Labels: words before a value that name it, in several languages.
 #
-# A label stands for a notion, such as `due` for *Due Date*, *Zahlbar bis* and *Vencimiento*; what a
-# notion means for a field depends on the type of the document.
+# A label stands for a notion, such as `due` for *Due Date*, *Zahlbar bis* and *Vencimiento*. The
+# field of a notion depends on the type of the document.
 
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+\u2022]\s+|#{1,6}\s+|>\s?|\|\s*)*")
 _EMPHASIS: Final = re.compile(
     r"(\*\*|__|`|\*|_)(?=\S)([^*_`]{1,300}+(?:[*_`]{1,2}[^*_`]{1,300}+){0,4}?)(?<=\S)\1(?![\w*_`])"
 )
-"""What is marked, which may itself hold a few marks such as those of `due_date`."""
+"""Emphasized text, which may contain a few marks, such as the one in `due_date`."""
 
 _PAIR: Final = re.compile(
     r"([^:\uff1a|\t]{1,60}?)\s*(?:[:\uff1a](?!//)|\t|\s\|\s|\s{3,}|\.{4,})\s*(.*)",
@@ -34,7 +34,7 @@ _BRACKET: Final = re.compile(r"\s\([^()]{1,40}\)\s*$")
 _LISTED: Final = re.compile(r"\s*(?:[-*+\u2022]|\d{1,2}[.)])\s")
 _ORDINAL: Final = re.compile(r"^\d{1,2}[.)]\s+")
 _LINE_MAX: Final = 2_000
-"""What stands farther right in a line is no label and no value of one."""
+"""The most characters of a line that are searched for a label and its value."""
 
 _LABEL_WORDS: Final = 4
 _BLOCK_MAX: Final = 40
@@ -42,10 +42,9 @@ _BLOCK_MAX: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledLine:
-    """One line of a document: `label` and `value` where it says so, `notion` where that is known.
+    """One line of a document, with `label`, `value` and `notion` if they are recognized.
 
-    `block` holds the lines that follow a label which has no value of its own; `currency` is what
-    the label says that its value is in.
+    `block` holds the lines below a label without a value. `currency` is named by the label.
     """
 
     text: str
@@ -59,13 +58,13 @@ class LabelledLine:
 
 
 def plain(label: str) -> str:
-    """A label without accents, marks and case, as the vocabulary has it."""
+    """Return a label without accents, marks and case, as the vocabulary lists it."""
     bare = plain_letters(label.replace("\xba", "").replace("\xb0", ""))
     return _NOT_PLAIN.sub(" ", bare.replace("#", " # ")).strip()
 
 
 def lines_of(text: str) -> Sequence[LabelledLine]:
-    """The lines that say something, read as labels and values where they are such."""
+    """Return the lines that are not empty, read as labels and values if possible."""
     raw = [line[:_LINE_MAX] for line in text.split("\n") if line.strip()]
     return [_line(line, partial(_block, raw, place)) for place, line in enumerate(raw)]
 
@@ -77,7 +76,7 @@ def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
     line = partial(LabelledLine, text=text, listed=listed)
     if len(cells) > 2:  # noqa: PLR2004 - a row of a table, not a label and its value
         return line()
-    # A colon within the cell of a label says nothing more than the cell's end does.
+    # A colon at the end of a label's cell is redundant.
     found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
         label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
@@ -95,7 +94,7 @@ def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
 
 
 def meaning(label: str) -> tuple[str, str, str]:
-    """The notion of a label, its language, and the currency that it ends in."""
+    """Return the notion of a label, its language, and the currency at its end."""
     written = plain(_RATE.sub("", label))
     notion, language = notion_of(written)
     if notion:
@@ -116,7 +115,7 @@ def _unquoted(value: str) -> str:
 def _unmarked(
     text: str, line: Callable[..., LabelledLine], following: Callable[[], Iterator[str]]
 ) -> LabelledLine:
-    """A line that begins with a known label and goes on with a value, or is a label alone."""
+    """Read a line that is a known label alone, or a known label before a value."""
     words = text.split()
     notion, language = notion_of(plain(text))
     if notion in _HEADS and len(words) <= _LABEL_WORDS:
@@ -132,7 +131,7 @@ def _unmarked(
 _HEADS: Final = frozenset(
     {"customer", "vendor", "attendees", "agenda", "actions", "points", "items", "parties"}
 )
-"""Notions whose label may stand alone on a line, above what it names."""
+"""Notions whose label may stand alone on a line above its values."""
 
 _VALUED: Final = frozenset(
     {
@@ -140,7 +139,7 @@ _VALUED: Final = frozenset(
         *("effective", "expiration", "amount_due", "total", "amount", "subtotal", "tax"),
     }
 )
-"""Notions whose value may follow without a mark between, as it begins with no ordinary word."""
+"""Notions whose value may follow without a mark, because it does not begin with a word."""
 
 
 def _begins_as_value(text: str) -> bool:
@@ -153,7 +152,7 @@ def _begins_as_value(text: str) -> bool:
 
 
 def _block(lines: Sequence[str], place: int) -> Iterator[str]:
-    """The lines under the label at a place, up to the next one."""
+    """Yield the lines below the label at an index, up to the next label."""
     for raw in lines[place + 1 : place + 1 + _BLOCK_MAX]:
         text = _EMPHASIS.sub(r"\2", raw).strip()
         listed = _LISTED.match(text)
@@ -165,9 +164,9 @@ def _block(lines: Sequence[str], place: int) -> Iterator[str]:
         yield text
 
 
-# Places: where in a file a value stands, found again by what is known of its entity.
+# Places: find a value in its file again, by the fields of its entity.
 #
-# Nothing is stored for it, so that it is told of what was read long ago and by whoever read it.
+# Places are not stored. They can be found for any file, whenever and however it was read.
 
 PLACES_MAX: Final = 3
 _QUOTE_MAX: Final = 200
@@ -177,7 +176,7 @@ _PLAIN: Final = (str, int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPlace:
-    """A line or row, on a page or in a sheet where there are any, and what stands there."""
+    """A line or row with its text, and its page or sheet if there are any."""
 
     quote: str
     line: int
@@ -188,7 +187,7 @@ class WrittenPlace:
 
 
 def places_of(reading: Reading, fields: Mapping[str, Any], value: Any) -> tuple[WrittenPlace, ...]:
-    """Where a value of an entity with these fields stands; the first few, if there are several."""
+    """Return the first places of a value of an entity with these fields."""
     if not isinstance(value, _PLAIN) or isinstance(value, bool):
         return ()
     cells = [place for table in reading.tables for place in _in_table(table, fields, value)]
@@ -196,7 +195,7 @@ def places_of(reading: Reading, fields: Mapping[str, Any], value: Any) -> tuple[
 
 
 def _in_table(table: Table, fields: Mapping[str, Any], value: Any) -> Iterator[WrittenPlace]:
-    """The cells with the value in the rows that say most of the entity, which is more than it."""
+    """Yield cells with the value in the rows that match most fields of the entity."""
     said = [each for each in fields.values() if isinstance(each, _PLAIN)]
     scores = [
         sum(1 for each in said if any(_says(cell, each) for cell in row))
@@ -219,7 +218,7 @@ def _in_table(table: Table, fields: Mapping[str, Any], value: Any) -> Iterator[W
 
 
 def _title(rows: Sequence[Sequence[Cell]], number: int, place: int) -> str | None:
-    """The title of a column: the first text above the row that is as wide as that and has words."""
+    """Return the title of a column: its first text above, in a row of the same width."""
     for row in rows[:number]:
         if len(row) > place and isinstance(row[place], str) and len(row) == len(rows[number]):
             return str(row[place])
@@ -242,7 +241,7 @@ def _in_text(reading: Reading, value: Any) -> Iterator[WrittenPlace]:
 
 
 def _box(words: Sequence[str], boxes: Sequence[Box], value: Any) -> Box | None:
-    """The box around the fewest words of a line that still say the value."""
+    """Return the box around the fewest words of a line that contain the value."""
     if not boxes:
         return None
     begin, end = 0, len(boxes)
@@ -254,7 +253,7 @@ def _box(words: Sequence[str], boxes: Sequence[Box], value: Any) -> Box | None:
 
 
 def _says(cell: Cell, value: Any) -> bool:
-    """Whether a text says a value, in whichever notation."""
+    """Tell whether a text contains a value in any notation."""
     if cell is None or isinstance(cell, bool):
         return False
     if not isinstance(cell, str):

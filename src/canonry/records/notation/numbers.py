@@ -17,7 +17,7 @@ _ISO_4217: Final = """
     MAD MXN MYR NGN NOK NZD PEN PHP PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR
 """
 CURRENCIES: Final = frozenset(_ISO_4217.split())
-"""The codes of the currencies that are known."""
+"""The codes of known currencies."""
 
 _DOLLARS: Final = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "ARS", "CLP", "COP"})
 _SIGNS: Final = {
@@ -55,7 +55,7 @@ _DIGITS: Final = re.compile(
 _NO_NUMBERS: Final = re.compile(
     r"(?<!\d)\d{1,4}([./-])\d{1,4}(?:\1\d{1,4})+|(?<!\d)\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:Uhr|h\b)"
 )
-"""Dates, versions and times, whose marks are none of a number."""
+"""Dates, versions and times. Their marks are no decimal marks."""
 
 _CENTS: Final = 2
 _UNIT: Final = re.compile(
@@ -68,14 +68,14 @@ _UNIT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenNumber:
-    """A number as it was found: `value`, or None with the reason why it is unclear."""
+    """A number in a text: its `value`, or None with the reason why it is unclear."""
 
     value: Decimal | None
     reason: str = ""
 
     @property
     def plain(self) -> int | float | None:
-        """The value as JSON has numbers: without a fraction where none was written."""
+        """The value as a JSON number, an integer if it was written without decimals."""
         if self.value is None:
             return None
         exponent = self.value.as_tuple().exponent
@@ -84,10 +84,9 @@ class SeenNumber:
 
 
 def number_in(text: str, mark: str | None = None, group: str | None = None) -> SeenNumber | None:
-    """The first number of a text.
+    """Find the first number of a text.
 
-    Where that is unclear, `mark` is the decimal mark; `group` divides thousands, and says nothing
-    of the other mark.
+    If it is unclear, `mark` is the decimal mark. `group` is the mark between thousands.
     """
     found = _DIGITS.search(text)
     if found is None:
@@ -105,15 +104,15 @@ def number_in(text: str, mark: str | None = None, group: str | None = None) -> S
 
 
 def unit_in(text: str) -> str | None:
-    """The unit of measure behind a number, without which it would say something else."""
+    """Find the unit of measure behind a number."""
     found = _UNIT.search(text)
     return None if found is None else found[1]
 
 
 def is_no_sum(text: str) -> bool:
-    """Whether what is said in place of a sum is how much there is of something.
+    """Tell whether a text is a quantity and not an amount of money.
 
-    A price by the hour is a sum, and a capital behind one is the class of its tax: `1,99 A`.
+    A price per hour is an amount. A capital behind an amount is its tax class: `1,99 A`.
     """
     unit = unit_in(text)
     return (
@@ -122,14 +121,14 @@ def is_no_sum(text: str) -> bool:
 
 
 def numbers_in(text: str) -> Iterator[float]:
-    """All that the numerals of a text may be, whatever mark is the decimal one."""
+    """Yield all possible values of the numerals in a text, with either decimal mark."""
     for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text)):
         plain = {plain_numeral(found["digits"], mark) for mark in (".", ",")} - {None}
         yield from (float(each) for each in plain if each)
 
 
 def currency_in(text: str, dollar: str | None = None) -> str | None:
-    """The currency that a text names by code or sign; `dollar` says whose a bare `$` is."""
+    """Find the currency in a text by code or sign; `dollar` is the code for a bare `$`."""
     for found in _CODE.finditer(text):
         if found[1] in CURRENCIES:
             return found[1]
@@ -140,9 +139,9 @@ def currency_in(text: str, dollar: str | None = None) -> str | None:
 
 
 def without_currency(label: str) -> tuple[str, str]:
-    """A label in plain letters without the currency that it ends in, and that currency or nothing.
+    """Split the currency off the end of a plain label, such as `amount usd`.
 
-    `amount usd` says of its value what it is in, as a column's header does.
+    The currency is empty if there is none.
     """
     rest, _, last = label.rpartition(" ")
     code = last.upper()
@@ -150,16 +149,16 @@ def without_currency(label: str) -> tuple[str, str]:
 
 
 def dollar_in(text: str) -> str | None:
-    """Whose dollars a document means, by the codes that it names; None where it names several."""
+    """Return the only dollar currency that a document names by code, or None."""
     codes = {found[1] for found in _CODE.finditer(text) if found[1] in _DOLLARS}
     return codes.pop() if len(codes) == 1 else None
 
 
 def mark_in(text: str) -> str | None:
-    """The decimal mark that the unmistakable numbers of a text share.
+    """Return the decimal mark that all clear numbers of a text share, or None.
 
-    Numbers with two decimals are, and those with both marks or several of one; a date, a version or
-    the number of a section is no number.
+    A number is clear with two decimals, with both marks, or with several equal marks. Dates,
+    versions and times do not count.
     """
     marks = {_last_mark(found["digits"]) for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text))}
     marks.discard("")
@@ -167,7 +166,7 @@ def mark_in(text: str) -> str | None:
 
 
 def _last_mark(digits: str) -> str:
-    """The decimal mark of a number, where nobody could take it for another."""
+    """Return the decimal mark of a number if it is clear, else an empty text."""
     seen = [char for char in digits if char in ".,"]
     if len(set(seen)) == 2:  # noqa: PLR2004 - both marks, the last one is decimal
         return seen[-1]
@@ -179,15 +178,15 @@ def _last_mark(digits: str) -> str:
 
 
 MARKS: Final = {".": "point", ",": "comma"}
-"""Decimal marks, and what a reading by each is called."""
+"""Decimal marks, with the names of their notations."""
 
 NOTATIONS: Final = (*MARKS.values(), *(f"{order}_first" for order in DayOrder))
-"""How a value may be read: the decimal mark of a number, or what stands first in a date."""
+"""Notations of a value: the decimal mark of a number, or the first part of a date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unclear:
-    """A value that is not shown because it can be read in several ways, by notation."""
+    """A value with several readings, by notation. It is not shown as its field."""
 
     spec: FieldSpec
     fragment: RawFragment
@@ -195,7 +194,7 @@ class Unclear:
 
 
 def unclear_in(shown: Shown, schema: EntitySchema) -> Iterator[Unclear]:
-    """What of an entity is left open; a field that another source filled is none."""
+    """Yield the unclear values of an entity, except for fields that have a value."""
     for name, fragment in shown.fragments.items():
         canonical = schema.canonical(name)
         spec = None if canonical is None else schema.field(canonical)
@@ -207,7 +206,7 @@ def unclear_in(shown: Shown, schema: EntitySchema) -> Iterator[Unclear]:
 
 
 def readings_of(value: Any, spec: FieldSpec) -> Mapping[str, Any]:
-    """What the value may be for a field, by notation; nothing where it cannot be read at all."""
+    """Return the readings of a value for a field by notation; empty if there are none."""
     if not isinstance(value, str):
         return {}
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Parties of documents and who stands beside them."""
+"""Parties in documents, and the fields of records that name parties."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,10 +9,9 @@ from canonry.records.notation.labels import plain
 from canonry.values.json_values import company_name, words_only
 from canonry.values.languages import languages
 
-# Parties: the names in a list or a sentence, and whether a name is a company's or a person's.
+# Parties: find names in a list or a sentence, and tell companies from persons.
 #
-# Whatever else a text says of a party, its seat, its role, the law it is under, is no part of a
-# name.
+# A party's seat, role and legal details are not part of its name.
 
 _COMPANY: Final = re.compile(
     r"(?:^|[\s,])(?:inc|llc|llp|ltd|limited|corp|corporation|co|company|plc|gmbh|ag|kg|ohg|ug|se"
@@ -30,7 +29,7 @@ _SHORTENED: Final = re.compile(
     r"(?:^|[\s,])(?:inc|corp|co|ltd|lda|ltda|jr|sr|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2})\.$",
     re.IGNORECASE,
 )
-"""A name that ends in what is written with a point: the point is a part of it."""
+"""Names that end in an abbreviation, whose point belongs to the name."""
 
 _APART: Final = re.compile(rf"\s\|\s|,(?!\s?(?:{_FORM})\b)", re.IGNORECASE)
 _ROLE: Final = re.compile(
@@ -42,7 +41,7 @@ _HONOURED: Final = re.compile(
     re.IGNORECASE,
 )
 _ENDS: Final = re.compile(rf",(?!\s?(?:{_FORM})\b)|\s[-\u2013]\s|\d{{3,}}", re.IGNORECASE)
-"""Where a name in a sentence ends: whatever follows says more of whoever bears it."""
+"""The end of a name in a sentence. The text behind it describes the party."""
 
 _SMALL: Final = frozenset(
     {
@@ -60,12 +59,12 @@ _WORDS_OF_A_PERSON: Final = range(2, 5)
 
 
 def is_company(name: str) -> bool:
-    """Whether a name says of itself that it is a company's."""
+    """Tell whether a name contains a word or legal form of companies."""
     return bool(_COMPANY.search(name))
 
 
 def party_type(name: str) -> str:
-    """`company` or `person`; a single word is a company's, as persons are named in full."""
+    """Return `company` or `person`; a single word is a company."""
     bare = _HONOURED.sub("", name.strip(), count=1)
     if bare != name.strip():
         return "person"
@@ -79,7 +78,7 @@ def party_type(name: str) -> str:
 
 
 def parties_in(text: str, language: str = "") -> tuple[str, ...]:
-    """The names in a list of parties, in order, without the roles in brackets behind them."""
+    """Return the names in a list of parties, in order, without roles in brackets."""
     lines = (" ".join(line.split()) for line in _ROLE.sub(" ", text).split("\n"))
     pieces = (piece for line in lines for piece in _APART.split(line))
     parts = (part for piece in pieces for part in _divided(piece, language))
@@ -88,12 +87,12 @@ def parties_in(text: str, language: str = "") -> tuple[str, ...]:
 
 
 def named_in(text: str, language: str = "") -> tuple[str, ...]:
-    """The names of the parties in a sentence; what is no name, such as a description, is left."""
+    """Return the names of the parties in a sentence, without descriptions."""
     bare = _ROLE.sub(", ", " ".join(text.split()))
     names: dict[str, None] = {}
     before = ""
     for part in _divided(bare, language):
-        # What is said of a party may join names too, but for a comma behind all of it.
+        # A description may contain joining words. A comma ends it.
         if before.rstrip().endswith(",") or not _ENDS.search(before.strip(" ,")):
             name = _name_of(part)
             names |= {name: None} if is_name(name) else {}
@@ -102,7 +101,7 @@ def named_in(text: str, language: str = "") -> tuple[str, ...]:
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name rather than a phrase: its words begin with capitals."""
+    """Tell whether a text is a name: its words begin with capitals."""
     words = text.split()
     if not 1 < len(text) <= _NAME_MAX or len(words) > _WORDS_MAX or not text[0].isalnum():
         return False
@@ -115,7 +114,7 @@ def is_name(text: str) -> bool:
 
 
 def _name_of(part: str) -> str:
-    """The name that a part of a sentence begins with, behind its articles and titles."""
+    """Return the name at the beginning of a text, without articles and titles."""
     words = _ENDS.split(part.strip(" ,;:"))[0].split()
     while words and words[0][0].islower():
         words.pop(0)
@@ -128,7 +127,7 @@ def _tidy(name: str) -> str:
 
 
 def _divided(text: str, language: str) -> Iterator[str]:
-    """The parts between semicolons and the words that join names, as the language has them."""
+    """Yield the parts between semicolons and the joining words of the language."""
     own = languages()[language].joined if language else _JOINED
     words: list[str] = []
     given = text.replace(";", " ; ").split()
@@ -145,7 +144,7 @@ def _divided(text: str, language: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _articles() -> frozenset[str]:
-    """Words that begin a phrase and no name."""
+    """Return words that begin a phrase and no name."""
     known = languages().values()
     common = frozenset(word for each in known for word in each.common if len(word) > 1)
     return common | {"a", "an", "eine", "ein", "une", "una", "een"}
@@ -160,7 +159,7 @@ COMPANIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "contact": {"organization": "company"},
     "person": {"organization": "company"},
 }
-"""Entity type -> field -> the type of whom it names; a party is a company or a person."""
+"""Entity type -> field -> type of the party named; `party` is a company or a person."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -182,7 +181,7 @@ _PAYMENTS: Final = _words(
     loyer salaire virement retrait especes frais interets remboursement prelevement cotisation
     """
 )
-"""Words for what a payment is, in the languages of the labels: they name nobody."""
+"""Words for kinds of payments, in the languages of the labels. They are no names."""
 
 _CONNECTING: Final = _words(
     """
@@ -192,13 +191,13 @@ _CONNECTING: Final = _words(
     agosto septiembre octubre noviembre diciembre
     """
 )
-"""Words that may stand beside them and name nobody either."""
+"""Words that may accompany them and are no names either."""
 
 _NAMES_MAX: Final = 50
 
 
 def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(field, type, name) of everybody whom the fields of a record name."""
+    """Yield (field, type, name) of all parties that the fields of a record name."""
     for field, kind in COMPANIONS.get(entity_type, {}).items():
         value = fields.get(field)
         names = value if isinstance(value, list | tuple) else (value,)
@@ -210,9 +209,9 @@ def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple
 
 
 def names_a_payment(name: str) -> bool:
-    """Whether a name only says what kind of payment it is, as banks write `Rent Payment 05/24`.
+    """Tell whether a text is only a kind of payment, such as `Rent Payment 05/24`.
 
-    One word that may be somebody's name is enough to make it a name.
+    One other word makes it a name.
     """
     words = [word for word in plain(name).split() if not word.isdigit()]
     kinds = [word for word in words if word in _PAYMENTS]

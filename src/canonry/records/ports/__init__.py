@@ -1,1 +1,1 @@
-"""What records ask of interpreters and of hosts of files."""
+"""Ports of the records package: interpreters and file hosts."""

@@ -10,18 +10,18 @@ from canonry.records.domain.interpretations import Interpretation
 
 
 class Interpreter(Protocol):
-    """Reads entities out of what a document reader found; it writes nothing and knows no canon."""
+    """Finds entities in the reading of a document. It writes nothing and does not use the canon."""
 
     provider: str
-    """The name under which a configuration asks for it."""
+    """The name of the interpreter in a configuration."""
 
     @abstractmethod
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        """All that decides the outcome, as a run records it: `asked` completed and normalised.
+        """Return `asked` completed and normalised: everything that decides the outcome.
 
-        It names at least `provider`, `model_id`, `temperature`, `prompt_hash` and `code_version`.
-        Equal configurations of the same file are the same run. What cannot be chosen, such as the
-        version of the code that will run, is told as it is and not as it was asked.
+        It has at least `provider`, `model_id`, `temperature`, `prompt_hash` and `code_version`.
+        Equal configurations of a file are the same run. Values that cannot be chosen, such as the
+        version of the code, are the actual ones.
 
         Raises:
             InvalidInput: `interpretation.configuration`, with `path`.
@@ -34,18 +34,18 @@ class Interpreter(Protocol):
         configuration: Mapping[str, Any],
         schemas: Sequence[EntitySchema],
     ) -> Interpretation:
-        """The entities in the order in which the file speaks of them.
+        """Find the entities of a file, in the order of the file.
 
-        `configuration` is one that `configuration` gave. Types beyond `schemas` may be found too.
+        `configuration` comes from the method of that name. Types beyond `schemas` are possible.
 
         Raises:
             InvalidInput: `document.too-large`, the file holds more records than one commit takes.
-            Unavailable: `interpretation.failed`, the model did not answer, or not as it was asked.
+            Unavailable: `interpretation.failed`, the model's reply is missing or malformed.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 class FileHost(Protocol):
@@ -53,9 +53,9 @@ class FileHost(Protocol):
 
     @abstractmethod
     async def address(self) -> str:
-        """The address before the path of a link, such as `http://127.0.0.1:8000`.
+        """Return the address before the path of a link, such as `http://127.0.0.1:8000`.
 
-        A host that is not running yet starts.
+        Start the host if it is not running.
 
         Raises:
             Unavailable: `file.signing-failed`, it cannot start.
@@ -63,4 +63,4 @@ class FileHost(Protocol):
 
     @abstractmethod
     async def close(self) -> None:
-        """Stop serving, if it is this host that serves."""
+        """Stop the host if this object started it."""

@@ -1,6 +1,6 @@
-"""The truth toolset: the Neotoma contract's actions, and the extensions that they need.
+"""The truth toolset: the actions of the Neotoma contract, with extensions.
 
-Only its face is loaded with the package; the tools are imported when somebody asks for them.
+Importing the package loads only the face. The tools are imported on demand.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ _KEPT: Final = (
 _ERRORS: Final = "Errors are {error: {code, message, details, trace_id}}."
 FACE: Final = Face(
     name="truth",
-    purpose="One current truth for each entity, from documents and records, with its sources",
+    purpose="The current values of each entity, from documents and records, with their sources",
     server_name="neotoma",
     contract_version="1.0.0",
     instructions=(

@@ -1,4 +1,4 @@
-"""Tools that ask records, review unclear values, and keep the schemas of their types."""
+"""Tools that search and sum records, review unclear values, and manage schemas."""
 
 from typing import Any, Final
 
@@ -144,7 +144,7 @@ def _sum(group: Group, most: int, *, adds: bool) -> Json:
 
 
 def _counted(records: Group | LeftOut, most: int) -> dict[str, Any]:
-    """How many records there are, and the ids of the first of them."""
+    """Return the number of records, and the ids of the first ones."""
     count, shown = len(records.ids), records.ids[:most]
     return {"count": count, "entity_ids": shown, "more_ids": count - len(shown) or None}
 
@@ -206,9 +206,9 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 _LISTED_MAX: Final = 1_000
-"""So many schemas are listed; the total tells of more."""
+"""The most schemas in a list; `total` counts all."""
 _FIELDS_SHOWN: Final = 6
-"""So many fields of a type are in its row."""
+"""The most fields in the row of a type."""
 _TYPE: Final = Shape(
     **{name: SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
     fields=array(SCHEMA_FIELD),
@@ -218,7 +218,7 @@ _TYPE: Final = Shape(
 
 
 async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """The types of the caller's entities, those with the most first."""
+    """List the types of the caller's entities, those with the most entities first."""
     wanted = optional_text(arguments, "entity_type")
     whole = wanted is not None or bool(arguments["include_fields"])
     page = page_of(arguments)
@@ -236,7 +236,7 @@ async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
 
 
 def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> Json:
-    """A type with the fields that tell its entities apart; none where no schema rules it."""
+    """Return the row of a type with its identifying fields; none if it has no schema."""
     if schema is None:
         label = name.replace("_", " ").capitalize()
         known: Json = {"entity_type": name, "schema_version": UNRULED, "label": label}

@@ -119,7 +119,7 @@ _SNAPSHOT: Final = Shape(
     ),
 )
 _LINKS: Final = 10
-"""So many sources are linked to beside an explanation."""
+"""The most source links of an explanation."""
 PLACE: Final = Shape(
     quote=TEXT,
     line=COUNT,
@@ -161,14 +161,14 @@ _EXPLANATION: Final = Shape(
 async def fields_of(
     canon: Canon, caller: Caller, entities: Sequence[Entity]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The current fields of each entity, by its id."""
+    """Return the current fields of each entity by id."""
     account = account_of(caller)
     schemas = await schemas_for(canon, account, entities)
     return {each.id: shown_by(each, schema_of(schemas, account, each)).fields for each in entities}
 
 
 async def get_snapshot(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """An entity with its fields as they are shown, and where each comes from."""
+    """Return the snapshot of an entity with the observation of each field."""
     at = moment_of(arguments, "at", end_of_day=True)
     known_at = moment_of(arguments, "as_known_at", end_of_day=True)
     read = await read_snapshot(canon, caller, entity_of(arguments), at=at, known_at=known_at)
@@ -177,7 +177,7 @@ async def get_snapshot(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[BorneKey]:
-    """Everything that leads to an entity, and what it is to it today."""
+    """Return all keys of an entity with their status."""
     return (await families_of(canon, account_of(caller), (entity,)))[entity.id].keys()
 
 
@@ -217,8 +217,8 @@ async def _correct(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         value=arguments["value"],
     )
     done = await correct_field(canon, caller, arguments.get("user_id"), correction)
-    said = "was said before and stands" if done.existing else "stands from now on"
-    message = f"The correction of {done.field} {said}, whatever sources say."
+    said = "existed already and" if done.existing else "is recorded and"
+    message = f"The correction of {done.field} {said} outranks all sources."
     return _CORRECTED(done, message=message)
 
 
@@ -239,7 +239,7 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _links(
     canon: Canon, caller: Caller, explained: SnapshotExplained
 ) -> tuple[Mapping[str, Any], ...]:
-    """Links to what the values that stand were read from, the first few."""
+    """Return links to the first sources of the current values."""
     standing = (word for each in explained.fields for word in each.words if word.wins)
     ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)
     sources = await canon.seen_by(caller).things(islice(ids, _LINKS))
@@ -351,7 +351,7 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     start = moment_of(arguments, "after_date")
     end = moment_of(arguments, "before_date", end_of_day=True)
     if start is not None and end is not None and start > end:
-        message = "after_date lies behind before_date; both bounds are inclusive"
+        message = "`after_date` is later than `before_date`. Exchange them; both are inclusive."
         raise InvalidInput("time.order", message, path="/after_date")
     query = TimelineQuery(
         event_type=optional_text(arguments, "event_type"),
@@ -423,7 +423,7 @@ def _types(arguments: Arguments) -> tuple[str, ...]:
     wanted = tuple(arguments.get("relationship_types") or ())
     unknown = [each for each in wanted if len(each) > _TYPE_MAX or not each]
     if unknown:
-        message = f"relationship types are such as {', '.join(TruthRelation)}"
+        message = f"Use types of 1 to {_TYPE_MAX} characters, such as {TruthRelation.REFERS_TO}."
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_types")
     return wanted
 

@@ -1,4 +1,4 @@
-"""Ingestion tools: files and records come in, are interpreted, and interpreted again."""
+"""Tools that ingest, interpret and reinterpret files and records."""
 
 import json
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ _RECORDED: Final = Shape(
     possible_duplicates=given(array(DUPLICATE)),
     observations_added=COUNT.of("observations"),
 )
-"""What became of the records: the first hundred of them, and all that should be known."""
+"""The outcome of records: the first hundred entities, warnings and possible duplicates."""
 _MEMBERS: Final = optional(
     array(
         Shape(
@@ -90,7 +90,7 @@ _MEMBERS: Final = optional(
         )
     ).of(lambda done: done.members or None)
 )
-"""The files within the file: each is a source of its own, or says why it was not read."""
+"""The files within a file: each is a source of its own, or has the reason as `problem`."""
 
 _INGESTED: Final = Shape(
     source_id=UUID.of("source.id"),
@@ -120,7 +120,7 @@ _LINK: Final = Shape(signed_url=TEXT.of("url"), expires_at=INSTANT)
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     as_file = arguments.get("file_content") is not None
     if as_file == (arguments.get("entities") is not None):
-        message = "give either file_content with mime_type, or entities"
+        message = "Give either `file_content` with `mime_type`, or `entities`."
         raise InvalidInput("ingest.form", message, path="/entities")
     return await (_file if as_file else _records)(canon, caller, arguments)
 
@@ -146,7 +146,7 @@ async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> Json:
 async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = require_account(caller, arguments.get("user_id"))
     if arguments.get("mime_type") is None:
-        message = "say of which type the file is"
+        message = "Name the media type of the file in `mime_type`, such as application/pdf."
         raise InvalidInput("file.mime-type", message, path="/mime_type")
     file = given_file(
         arguments["file_content"],
@@ -208,7 +208,9 @@ def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("entity_type", ""), str):
-        message = "properties is a JSON object, written as text, whose entity_type is a text"
+        message = (
+            "`properties` must be the text of a JSON object; its `entity_type` must be a text."
+        )
         raise InvalidInput("upload.properties", message, path="/properties")
     measure({"properties": value}, _INNER)  # the text that it came in could not be checked
     return value

@@ -1,4 +1,4 @@
-"""Shapes of arguments and rows of replies, and the documents that values come from."""
+"""Shapes of arguments and replies of the truth toolset."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,19 +43,19 @@ from canonry.values.observations import Observation
 
 Json = dict[str, Any]
 UNRULED: Final = "none"
-"""The schema version of what no schema has read."""
+"""The schema version of entities without a schema."""
 ANYTHING: Final = nullable(Field({}))
 SHOWN_MAX: Final = 100
-"""So many of the records, warnings and duplicates of one call are shown."""
+"""The most records, warnings and duplicates in a reply."""
 
 
 def first_of(field: Field, name: str) -> Field:
-    """The first values of an attribute, as many as are shown."""
+    """Declare a list of the first `SHOWN_MAX` values of an attribute."""
     return array(field).of(lambda thing: getattr(thing, name)[:SHOWN_MAX])
 
 
 def _fields(observation: Observation) -> Json:
-    """What was stated, under the fields' own names."""
+    """Return the observed fields without prefixes."""
     ruled = observation.schema_version is not None
     return {
         name.removeprefix(PROPERTY_PREFIX): value
@@ -68,7 +68,7 @@ FRAGMENT: Final = Shape(value=ANYTHING, reason=TEXT)
 
 
 def by_name(shape: Shape) -> Field:
-    """Values of this shape by their names, where there are any."""
+    """Declare an optional object with values of this shape."""
     return optional(OBJECT.by(lambda found: {name: shape(each) for name, each in found.items()}))
 
 
@@ -103,7 +103,7 @@ OBSERVATION: Final = Shape(
 )
 _WHO: Final = ("id", "source_id", "observed_at", "specificity_score", "source_priority")
 WITNESS: Final = Shape(**{name: OBSERVATION.fields[name] for name in _WHO})
-"""An observation without what it states."""
+"""An observation without its fields."""
 EDGE: Final = Shape(
     id=UUID,
     relationship_type=TEXT.of("rel_type"),
@@ -169,7 +169,7 @@ SCHEMA: Final = Shape(
     identity=array(array(TEXT).by(lambda rule: list(rule.fields))),
     builtin=BOOLEAN.of(lambda schema: not schema.space),
     aliases=array(TEXT).of("type_aliases"),
-    # One that is built in, or registered just now, does not say when.
+    # Built-in schemas and new drafts have no time.
     registered_at=nullable(
         INSTANT.of(lambda schema: getattr(schema, "created_at", None)),
     ),
@@ -177,7 +177,7 @@ SCHEMA: Final = Shape(
 
 
 def present_observation(observation: Observation, entity: Entity) -> Json:
-    """An observation of an entity, or of one that was merged into it."""
+    """Return an observation of an entity, or of one merged into it, as a row."""
     own = observation.entity_id == entity.id
     return OBSERVATION(
         observation,
@@ -190,7 +190,7 @@ def present_observation(observation: Observation, entity: Entity) -> Json:
 def present_event(
     event: TimelineEvent, entities: Mapping[str, Entity], *, superseded: bool | None = None
 ) -> Json:
-    """An event with the entities that it is about, as their survivors."""
+    """Return an event as a row with the survivors of its entities."""
     about = [entities[e.entity_id] for e in event.entries if e.entity_id in entities]
     fields = sorted({entry.field for entry in event.entries})
     types = sorted({entity.entity_type for entity in about})
@@ -203,12 +203,12 @@ def present_event(
     return EVENT(event, entity_ids=ids, properties=properties, superseded=superseded)
 
 
-# Rows: entities as lists answer them, each with as many whole values as a short line holds.
+# Rows of entities in lists, each with as many values as fit.
 #
-# A value is shown whole or not at all: a shortened one would be taken for the value.
+# A value is shown whole or not at all, because a shortened one could be mistaken for the value.
 
 ROW_BYTES: Final = 180
-"""So many bytes of fields are in a row."""
+"""The most bytes of fields in a row."""
 
 
 async def rows_of(
@@ -219,9 +219,9 @@ async def rows_of(
     snapshots: bool | None,
     statuses: Mapping[EntityId, KeyStatus] = MappingProxyType({}),
 ) -> list[Json]:
-    """The entities with whole snapshots, with none, or with the fields that fit a row.
+    """Return entities as rows with whole snapshots, with none, or with the fields that fit.
 
-    `statuses` say what the key by which an entity was found is to it.
+    `statuses` has the status of the key by which an entity was found.
     """
     if snapshots is False:
         return [ENTITY(each, key_status=statuses.get(each.id)) for each in entities]
@@ -239,7 +239,7 @@ async def rows_of(
 
 
 def telling(schema: EntitySchema | None) -> Sequence[FieldSpec]:
-    """The fields of a schema by which its entities are named and told apart, in its order."""
+    """Return the fields of a schema that name or identify its entities, in its order."""
     if schema is None:
         return ()
     named = {name for group in schema.names for name in group}
@@ -248,7 +248,7 @@ def telling(schema: EntitySchema | None) -> Sequence[FieldSpec]:
 
 
 def _fitting(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[str, Any]:
-    """Those that tell it apart before the others, as long as there is room."""
+    """Choose the fields that fit a row, identifying ones first."""
     order: Iterable[str] = dict.fromkeys((*(each.name for each in telling(schema)), *fields))
     room, chosen = ROW_BYTES, set()
     for name in order:
@@ -261,13 +261,13 @@ def _fitting(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[
 
 
 def next_offset(offset: int, shown: int, total: int) -> Json:
-    """Where the next page begins, if there is one."""
+    """Return the offset of the next page, if there is one."""
     return {"next_offset": offset + shown} if shown > 0 and offset + shown < total else {}
 
 
-# Arguments: reading tool arguments into domain values; the step that checks meaning.
+# Arguments: read tool arguments into domain values.
 #
-# The schema has been applied before, so types and enums hold here; ids come out in lower case.
+# The gateway has checked types and enums by the schema before. Ids are returned in lower case.
 
 NAME_MAX: Final = 200
 TEXT_MAX: Final = 2_000
@@ -279,7 +279,7 @@ _MINUTES: Final = re.compile(r"(T\d\d:\d\d)(?=Z|[+-]|$)", re.ASCII)
 
 
 def entity_of(arguments: Arguments, name: str = "entity_id") -> str:
-    """An entity's id, as a UUID.
+    """Read an entity id as a UUID.
 
     Raises:
         InvalidInput: `entity-id.malformed`.
@@ -288,45 +288,45 @@ def entity_of(arguments: Arguments, name: str = "entity_id") -> str:
 
 
 def source_of(arguments: Arguments, name: str = "source_id") -> str:
-    """A source's id.
+    """Read a source id.
 
     Raises:
         InvalidInput: `source-id.malformed`.
     """
     given = str(arguments[name]).strip()
     if not is_uuid(given):
-        message = f"/{name} is a source id: a hyphenated UUID"
+        message = f"/{name} must be a source id, which is a UUID with hyphens."
         raise InvalidInput("source-id.malformed", message, path=f"/{name}")
     return given.lower()
 
 
 def text_of(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str:
-    """A text that says something.
+    """Read a text that is neither empty nor too long.
 
     Raises:
         InvalidInput: `text.empty` or `text.too-long`.
     """
     value = str(arguments[name])
     if not value.strip():
-        raise InvalidInput("text.empty", f"/{name} is empty; say something", path=f"/{name}")
+        raise InvalidInput("text.empty", f"/{name} is empty. Write a text.", path=f"/{name}")
     if len(value) > maximum:
-        message = f"/{name} has {len(value)} characters; the limit is {maximum}"
+        message = f"/{name} has {len(value)} characters; the limit is {maximum}."
         raise InvalidInput("text.too-long", message, path=f"/{name}", limit=maximum)
     return value
 
 
 def optional_text(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str | None:
-    """The same, where it may be missing."""
+    """Read an optional text."""
     return None if arguments.get(name) is None else text_of(arguments, name, maximum)
 
 
 def moment_of(
     arguments: Arguments, name: str, *, end_of_day: bool = False, inside: str = ""
 ) -> Instant | None:
-    """An instant in ISO 8601 that may be missing; without an offset it is meant as UTC.
+    """Read an optional instant in ISO 8601; without an offset it is UTC.
 
-    A day alone is its beginning, or its last microsecond with `end_of_day`. `inside` is the path of
-    the arguments, where they stand in others.
+    A date alone is its beginning, or its last microsecond with `end_of_day`. `inside` is the path
+    of nested arguments.
 
     Raises:
         InvalidInput: `time.malformed`.
@@ -346,14 +346,14 @@ def moment_of(
 
 
 def page_of(arguments: Arguments) -> Mapping[str, Any]:
-    """Which part of a list is asked for, by `limit` and `offset`.
+    """Read `limit` and `offset` of a page.
 
     Raises:
-        InvalidInput: `number.too-large`, more than a store can count to.
+        InvalidInput: `number.too-large`, the offset exceeds the range of a store.
     """
     offset = int(arguments["offset"])
     if offset > _COUNTED_MAX:
-        message = f"/offset is at most {_COUNTED_MAX}"
+        message = f"/offset is {offset}; it must be at most {_COUNTED_MAX}."
         raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
     return {"limit": int(arguments["limit"]), "offset": offset}
 
@@ -370,14 +370,14 @@ async def _file(canon: Canon, caller: Caller, variables: Variables) -> File:
 
 
 def as_json(value: Any) -> str:
-    """A reply as the text of a resource."""
+    """Return a reply as the text of a resource."""
     return encode_json(value).decode()
 
 
 def user_resource(
     template: str, name: str, description: str, read: Any, mime: str = ""
 ) -> Resource:
-    """A resource of the user's own; JSON, unless said otherwise."""
+    """Declare a resource of an account, by default JSON."""
     return Resource(
         uri_template=template,
         name=name,
@@ -390,7 +390,7 @@ def user_resource(
 
 
 SOURCE_LINK: Final = user_resource(
-    "truth://source/{source_id}", "source", "What is known of a file or of told records.", _source
+    "truth://source/{source_id}", "source", "Details of a file or of recorded data.", _source
 )
 FILE: Final = user_resource(
     "truth://file/{file_id}",

@@ -35,7 +35,7 @@ async def _entity(canon: Canon, caller: Caller, variables: Variables) -> str:
 
 
 async def _accounts(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    del canon  # nobody is told of another's
+    del canon  # accounts of others are not listed
     own = account_of(caller).user_id
     return beginning([(own, "Your own account")], word, offset, limit)
 
@@ -90,9 +90,9 @@ CODES: Final[Mapping[str, str]] = {
     "interpretation.failed": "ANALYSIS_FAILED",
     "file.signing-failed": "SIGNING_FAILED",
 }
-"""Codes of ours that have a code of the contract to themselves.
+"""Codes of Canonry that have their own code in the contract.
 
-`DB_DELETE_FAILED` has none: no action of the contract deletes, and erasing is no tool.
+`DB_DELETE_FAILED` is not used: no action of the contract deletes, and erasing is not a tool.
 """
 
 _TABLE: Final = DialectTable(
@@ -106,7 +106,7 @@ _TABLE: Final = DialectTable(
     internal="INTERNAL_ERROR",
 )
 _OTHER_TYPE: Final = ("/relationship_type", "enum")
-"""How a schema with the seven types refuses another."""
+"""The path and keyword of a schema error for an unknown type of relationship."""
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
 _UPLOADS: Final = frozenset({"upload_file"})
@@ -116,8 +116,8 @@ _NUMBERS: Final = {400: INVALID_PARAMS, 403: -32001, 404: -32002, 429: -32005, 5
 def dialect(
     error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
 ) -> ErrorBody:
-    """The envelope, with our own stable code as the reason and the HTTP status beside it."""
-    del caller  # whoever called, an error says the same
+    """Word an error as the contract's envelope, with Canonry's code as `reason`."""
+    del caller  # errors do not depend on the caller
     code = code_of(error, tool)
     status = published()["errors"][code]
     details = {**error.details, "reason": error.code, "retryable": error.retryable}
@@ -135,7 +135,7 @@ def dialect(
 
 
 def code_of(error: CanonryError, tool: str) -> str:
-    """The contract's code for an error of ours that a tool ended with."""
+    """Return the contract's code for an error of a tool."""
     stored = isinstance(error, Unavailable) and error.code not in CODES
     if stored and error.code.startswith(_STORE):
         if tool in _UPLOADS and error.code.startswith("blobs."):
@@ -151,14 +151,14 @@ def code_of(error: CanonryError, tool: str) -> str:
 _RUNS: Final = ingestion.RUNS | entities.RUNS | asking.RUNS
 
 EXACT: Final[tuple[Tool, ...]] = tuple(truth_tool(name, _RUNS[name]) for name in entries())
-"""The tools with the whole schemas of their replies, which the tests hold every reply against."""
+"""The tools with complete reply schemas. The tests check every reply against them."""
 
 
 def outlined(tool: Tool) -> Tool:
-    """The tool as it is listed: its output schema has the type of each property and no more.
+    """Return the tool with a short output schema, which has only the type of each property.
 
-    A client reads all schemas before its first call; the reference describes replies in full.
-    Whatever satisfies the exact schema satisfies its outline.
+    Clients load all schemas before their first call, and long ones cost tokens. Every reply that
+    fits the exact schema fits the short one.
     """
     exact = tool.output_schema
     properties = {name: brief(each) for name, each in exact["properties"].items()}
@@ -169,13 +169,13 @@ def outlined(tool: Tool) -> Tool:
 TRUTH: Final = Toolset(
     **FACE.told(),
     agent_types=ANYONE,
-    default_agent_type="Assistant",  # the contract knows users, not roles
+    default_agent_type="Assistant",  # the contract has users and no roles
     traced=True,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),
     remedies={
-        "type.unknown": "list_entity_types names every type",
-        "interpretation.failed": "reinterpret reads the file again",
+        "type.unknown": "Use list_entity_types to list all types.",
+        "interpretation.failed": "Use reinterpret to read the file again.",
     },
     resources=RESOURCES,
     shelves=SHELVES,

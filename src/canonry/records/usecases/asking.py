@@ -47,19 +47,17 @@ from canonry.values.json_values import encode_json
 from canonry.values.moments import render_instant
 from canonry.values.observations import Observation
 
-# Export an account: all that it holds as plain JSON, a line a thing, for whoever it belongs to.
-#
-# The log of a store can be verified and brought in again; this can be read without Canonry.
+# Export an account as JSON lines for its owner, who needs no Canonry to read them.
 
 FORMAT: Final = "canonry-account"
 FORMAT_VERSION: Final = 1
 
 
 async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
-    """The lines: the account, its sources, each entity before its observations, and the edges.
+    """Yield JSON lines: the account, its sources, entities with observations, and relationships.
 
     Raises:
-        NotFound: `account.unknown`, nothing was ever told in it.
+        NotFound: `account.unknown`, nothing was ever recorded in it.
     """
     account = account_of(caller)
     await require_told(canon, account.space)
@@ -138,13 +136,13 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 _COMMITS: Final = 100
 _TOGETHER: Final = 200
-"""So many records are shown before others may take their turn."""
+"""The number of records that are read in one step; other tasks run between steps."""
 _READ_ON_MAX: Final = 20
-"""After more pages of commits than this, reading everything anew is as fast."""
+"""The most pages of new commits to follow. Beyond that, reading everything again is as fast."""
 
 
 async def own_records(canon: Canon, caller: Caller) -> RecordTable:
-    """The rows of the account that the log has now: no other account, and nothing beside it."""
+    """Return the table of the account's records, up to date with the log."""
     account = account_of(caller)
     table = canon.service(RecordServices).record_tables.of(account.space)
     async with table.turn:
@@ -162,7 +160,7 @@ async def own_records(canon: Canon, caller: Caller) -> RecordTable:
 
 
 async def _since(canon: Canon, space: SpaceId, table: RecordTable) -> Sequence[Commit] | None:
-    """The commits that the table does not know; None where it has to be read anew."""
+    """Return the commits after the table's position; None if it must be read again."""
     found: list[Commit] = []
     after = table.position
     for _ in range(_READ_ON_MAX):
@@ -178,7 +176,7 @@ async def _since(canon: Canon, space: SpaceId, table: RecordTable) -> Sequence[C
 
 async def _read_anew(canon: Canon, account: Account, table: RecordTable) -> None:
     spaces = frozenset((account.space,))
-    # With the merged ones, so that a merge meanwhile moves nothing to another page.
+    # Include merged entities: otherwise a merge during the scan would shift the pages.
     query = EntityQuery(spaces=spaces, include_merged=True)
     anew = RecordTable()
     some: list[Entity] = []
@@ -226,27 +224,26 @@ async def _put(
 
 
 def schema_named(table: RecordTable, entity_type: str) -> EntitySchema | None:
-    """The schema of a type, also where there are no records of it."""
+    """Return the schema of a type, also if it has no records."""
     return table.schemas.get(entity_type) or TRUTH_TYPES.get(entity_type)
 
 
-# Search records: those of the own account by words, by what is like them, and by their fields.
+# Search the account's records by words, by similarity and by fields.
 #
-# Every record that has all of the words comes first; what recall finds beside those, by other forms
-# of the words or by meaning, comes after them.
+# Records with all of the words come first. Hits of recall, by word forms or meaning, follow.
 
 LIKE_MAX: Final = 50
-"""So many passages are looked at for records that are only like what is asked."""
+"""The most passages of recall that a search considers."""
 _NAME: Final = "canonical_name"
 _AROUND: Final = 60
 _QUOTED: Final = 120
 TEXTS_MAX: Final = 10
-"""So many passages of files are shown."""
+"""The most passages of files that a search returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Where a record says what was asked: a field and who said it, or a passage about it."""
+    """The part of a record that matched: a field with its observation, or a passage."""
 
     field: str | None = None
     passage_id: str | None = None
@@ -256,7 +253,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordHit:
-    """A record that was found, and where; `by_words` where it has all of the words."""
+    """A record that was found, and its matches; `by_words` if it has all of the words."""
 
     entity: Entity
     matches: Sequence[Match]
@@ -265,7 +262,7 @@ class RecordHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextHit:
-    """Where the text of a file says what was asked; `about` are entities that it speaks of."""
+    """A matching passage of a file; `about` holds the entities that the file describes."""
 
     snippet: Snippet
     source: Source
@@ -276,9 +273,9 @@ class TextHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsFound:
-    """A page of the records; `total` are all, `degraded` names what could not be searched.
+    """A page of records; `total` counts all, `degraded` names the searches that failed.
 
-    `texts` come with the first page of what is searched by words alone.
+    The first page of a search by words alone also has `texts`.
     """
 
     hits: Sequence[RecordHit]
@@ -296,15 +293,15 @@ async def search_records(
     limit: int,
     offset: int,
 ) -> RecordsFound:
-    """The records of the own account that are meant, a page of them.
+    """Return a page of the account's records that match the text and the selection.
 
     Raises:
-        InvalidInput: `search.words`, and as the selection says.
+        InvalidInput: `search.words`, or those of the selection.
         NotFound: `field.unknown`.
     """
     words = sought(text or "")
     if text is not None and not words:
-        message = "the query has no word in it; leave it out to search by fields alone"
+        message = "`query` has no word in it. Omit it to search by fields alone."
         raise InvalidInput("search.words", message, path="/query")
     table = await own_records(canon, caller)
     if selection.entity_type is not None:
@@ -337,7 +334,7 @@ async def search_records(
 
 
 async def _texts(canon: Canon, caller: Caller, text: str) -> Sequence[TextHit]:
-    """The passages of the own files that say what is asked, the strongest first."""
+    """Return the passages of the account's files that match the text, the best first."""
     space = account_of(caller).space
     query = TextQuery(
         collection=Collection.SNIPPETS, text=text, spaces=frozenset((space,)), limit=TEXTS_MAX
@@ -367,7 +364,7 @@ async def _texts(canon: Canon, caller: Caller, text: str) -> Sequence[TextHit]:
 async def _like(
     canon: Canon, caller: Caller, text: str
 ) -> tuple[Mapping[str, FoundPassage], Sequence[str]]:
-    """What recall finds in the own account, the strongest first, by the record that it became."""
+    """Return the hits of recall in the account by surviving record, the best first."""
     space = account_of(caller).space
     query = TextQuery(
         collection=Collection.ENTITIES, text=text, spaces=frozenset((space,)), limit=LIKE_MAX
@@ -387,7 +384,7 @@ def _selected(
     selection: RecordSelection,
     among: Iterable[RecordRow | None] | None = None,
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """The records, of all or of some, that have all words and meet the selection, and by what."""
+    """Yield the records with all words that meet the selection, with the matching fields."""
     matchers: dict[str, Matcher] = {}
     for row in table.ordered if among is None else among:
         if row is None or selection.entity_type not in {None, row.entity_type}:
@@ -409,7 +406,7 @@ def _matches(
     fields: Sequence[str],
     passage: FoundPassage | None,
 ) -> Sequence[Match]:
-    """The fields that were asked about or have one of the words; else what the passage says."""
+    """Return the selected fields and those with one of the words; else the passage."""
     shown = shown_by(entity, table.schemas.get(entity.entity_type))
     values: dict[str, Any] = {name: each.value for name, each in shown.fragments.items()}
     values |= shown.fields
@@ -437,7 +434,7 @@ def _matches(
 
 
 def excerpt_of(text: str, word: str, around: int = _AROUND) -> str:
-    """The text around a word, on one line; marks say where there is more."""
+    """Return the text around a word on one line, with "…" where it was cut."""
     plain = " ".join(text.split())
     at = max(0, plain.casefold().find(word))
     start, end = max(0, at - around), at + len(word) + around
@@ -446,26 +443,26 @@ def excerpt_of(text: str, word: str, around: int = _AROUND) -> str:
 
 
 _TYPES_MAX: Final = 20
-"""So many of the types that there are stand in an error."""
+"""The most types that an error lists."""
 
 
 async def summarise_records(
     canon: Canon, caller: Caller, selection: RecordSelection, asked: Summing
 ) -> tuple[str, Summing, Summed]:
-    """Sums over the records of one type in the own account.
-
-    Before them come the type and what was added up, by their own names.
+    """Return the type, the summing by the schema's field names, and the sums over its records.
 
     Raises:
         NotFound: `type.unknown` or `field.unknown`.
-        InvalidInput: `sum.not-a-number`, `sum.not-a-date`, and as the selection says.
+        InvalidInput: `sum.not-a-number`, `sum.not-a-date`, or those of the selection.
     """
     table = await own_records(canon, caller)
     entity_type = type_named(selection.entity_type or "")
     schema = schema_named(table, entity_type)
     if schema is None:
         kinds = sorted({row.entity_type for row in table.ordered})[:_TYPES_MAX]
-        message = f"there are no records of this type; there are {', '.join(kinds) or 'none'}"
+        message = (
+            f"The account has no records of this type. Its types: {', '.join(kinds) or 'none'}."
+        )
         raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
     selection = revised(selection, entity_type=schema.entity_type)
     require_selection(selection, {schema.entity_type: schema})
@@ -482,12 +479,12 @@ async def summarise_records(
 
 
 def _named_by_schema(schema: EntitySchema, asked: Summing) -> Summing:
-    """What is asked with the fields' own names, and the date that a period goes by."""
+    """Replace aliases by the schema's field names and choose the date field of periods."""
     name = asked.field and require_field(schema, asked.field, "/field")
     numbers = [each.name for each in schema.fields if each.type is FieldType.NUMBER]
     if name and name not in numbers:
         known = ", ".join(numbers) or "none"
-        message = f"{name} holds no numbers; of {schema.entity_type} these do: {known}"
+        message = f"{name} is not a number. Number fields of {schema.entity_type}: {known}."
         raise InvalidInput("sum.not-a-number", message, path="/field")
     groups = tuple(
         require_field(schema, each, f"/group_by/{number}")
@@ -496,11 +493,11 @@ def _named_by_schema(schema: EntitySchema, asked: Summing) -> Summing:
     dated, dates = asked.date_field, dates_of(schema)
     if dated and (dated := require_field(schema, dated, "/date_field")) not in dates:
         known = ", ".join(dates) or "none"
-        message = f"{dated} holds no dates; of {schema.entity_type} these do: {known}"
+        message = f"{dated} is not a date. Date fields of {schema.entity_type}: {known}."
         raise InvalidInput("sum.not-a-date", message, path="/date_field")
     if asked.period is not None and not dated:
         if not dates:
-            message = f"{schema.entity_type} has no date to tell periods by; leave period out"
+            message = f"{schema.entity_type} has no date field for periods. Omit `period`."
             raise NotFound("field.unknown", message, kind="field", path="/period")
         dated = dates[0]
     return replace(asked, field=name, group_by=groups, date_field=dated)

@@ -1,4 +1,4 @@
-"""Corrections: a user's own word on a field, and on all unclear values of one."""
+"""Corrections of fields by the user, and of all unclear values of a field at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,18 +64,18 @@ from canonry.values.observations import (
 )
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
-# Correct a field: a user's own word, which goes before every source and every policy.
+# Correct a field: a user's correction outranks every source and every merge policy.
 #
-# The word has a source of its own, so that a corrected field leads to it like any other. To say
-# the same again is the same correction; a return to an earlier word is a new one.
+# A correction has its own source, to which the field's provenance leads. Repeating it changes
+# nothing; returning to an earlier value is a new correction.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What is wrong, and what is right.
+    """A field of an entity and its right value.
 
-    With `any_field`, a field that the schema does not know is corrected as well, as a fragment.
-    The source of the word keeps the `grounds` that it is said on.
+    With `any_field`, a field that the schema does not have can be corrected too, as a fragment.
+    The correction's source keeps the `grounds`.
     """
 
     entity_id: str
@@ -88,7 +88,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrected:
-    """The correction that stands; `existing`: it stood before."""
+    """The current correction of a field; `existing` if it was made before."""
 
     observation_id: ObservationId
     entity_id: EntityId
@@ -99,9 +99,9 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Right:
-    """What the field is by the schema in force; without a `spec` it is kept as a fragment.
+    """A correction read by the schema in force; without a `spec` it is kept as a fragment.
 
-    So is what a field of a derived schema cannot hold, as nobody has declared what it holds.
+    A value that does not fit a field of a derived schema is kept as the fragment `raw`.
     """
 
     name: str
@@ -111,7 +111,7 @@ class _Right:
     dates: Mapping[str, Dated] = field(default_factory=dict)
 
     def said_over(self, entity: Entity, schema: EntitySchema) -> Mapping[str, Fragment]:
-        """The fragments of the correction: the value, or nulls over what was never a value."""
+        """Return the fragments of the correction: the value, or nulls over unread fragments."""
         if self.spec is None:
             return {self.name: Fragment(value=self.value, reason=UNKNOWN_FIELD)}
         unread = (
@@ -133,7 +133,7 @@ _CORRECTED: Final = "corrected"
 async def correct_field(
     canon: Canon, caller: Caller, user_id: str | None, correction: Correction
 ) -> Corrected:
-    """Let the value stand for the field of one of the user's own entities.
+    """Correct a field of an entity in the user's account.
 
     Raises:
         InvalidInput: `user.mismatch`, `correction.type`, `correction.field` or `correction.value`.
@@ -186,7 +186,7 @@ async def correct_field(
 
 
 async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
-    """The entity that was named, even if it was merged: the correction stays with it."""
+    """Return the entity with this id, even if it was merged, because it keeps the correction."""
     found = await canon.within(root.space).thing(entity_id)
     return found if isinstance(found, Entity) else root
 
@@ -194,7 +194,7 @@ async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
 async def _naming(
     canon: Canon, account: Account, schema: EntitySchema, right: _Right, source: SourceDraft
 ) -> RecordReading:
-    """The correction as a record that names somebody."""
+    """Return the correction as a record whose field names a person or a company."""
     statement = Statement(
         account=account,
         source=source,
@@ -224,7 +224,7 @@ async def _naming(
 async def _told_before(
     canon: Canon, caller: Caller, correction: Correction, receipt: Receipt[Corrected]
 ) -> Corrected:
-    """What an earlier sending of the request let stand."""
+    """Return the result of an earlier call with the same idempotency key."""
     root = await require(canon, caller, Entity, correction.entity_id)
     word = next(
         each
@@ -258,11 +258,11 @@ async def _schema(
 ) -> EntitySchema:
     asked = type_named(correction.entity_type)
     if asked not in types_alike(entity.entity_type):
-        message = "the entity is of another type; look at its snapshot"
+        message = f"The entity is of type {entity.entity_type}. Give that in `entity_type`."
         raise InvalidInput("correction.type", message, path="/entity_type")
     schemas = await schemas_in_force(canon, account, (entity.entity_type,))
     if entity.entity_type not in schemas:
-        message = "the type of this entity has no schema; register one"
+        message = f"The type {entity.entity_type} has no schema. Register one."
         raise InvalidInput("correction.type", message, path="/entity_type")
     return schemas[entity.entity_type]
 
@@ -279,14 +279,14 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
         raw = Fragment(value=correction.value, reason=converted.reason)
         return _Right(name=spec.name, spec=spec, value=None, raw=raw)
     if isinstance(converted, Unconvertible):
-        message = f"the field holds a {spec.type}, and this is not one: {converted.reason}"
+        message = f"{spec.name} must be a {spec.type}; the value is not ({converted.reason})."
         raise InvalidInput("correction.value", message, path="/value")
     dates = dated_by(spec, converted)
     return _Right(name=spec.name, spec=spec, value=converted.value, dates=dates)
 
 
 def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
-    """The event at the date that a field holds, where its schema declares one."""
+    """Return the event at a field's date if its schema declares one."""
     if spec.event_type is None or converted.instant is None:
         return {}
     dated = Dated(event_type=spec.event_type, instant=converted.instant, policy=spec.policy)
@@ -294,10 +294,10 @@ def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
 
 
 def _unknown(correction: Correction) -> _Right:
-    """A field that the schema does not know, which is kept as it is given."""
+    """Read a correction of a field that the schema does not have."""
     name, value = correction.field, correction.value
     if not correction.any_field or name in RESERVED:
-        message = "the type has no such field; look at the fields that it has"
+        message = f"The type {correction.entity_type} has no such field. See its schema for fields."
         raise InvalidInput("correction.field", message, path="/field")
     if value is not None:
         require_record(Found(entity_type=correction.entity_type, fields={name: value}), "/value")
@@ -308,12 +308,12 @@ def _require_order(entity: Entity, schema: EntitySchema, right: _Right) -> None:
     said = {**entity.properties, right.name: right.value} if schema.order else {}
     for name, reason in out_of_order(schema.order, said):
         if right.name in {name, reason.removeprefix("before_")}:
-            message = f"{name} would be {reason.replace('_', ' ', 1)}; correct the other one first"
+            message = f"{name} would be {reason.replace('_', ' ', 1)}. Correct that field first."
             raise InvalidInput("correction.value", message, path="/value")
 
 
 def _standing(entity: Entity, right: _Right) -> Held | None:
-    """The correction that stands for the field."""
+    """Return the current correction of the field, if there is one."""
     prefix = FRAGMENT_PREFIX if right.spec is None else PROPERTY_PREFIX
     elements = entity.snapshot.get(prefix + right.name)
     held = None if elements is None else elements[LAST]
@@ -323,7 +323,7 @@ def _standing(entity: Entity, right: _Right) -> Held | None:
 def source_of_word(
     account: Account, entity: Entity, field: str, value: Any, follows: str
 ) -> SourceDraft:
-    """The source of a user's own word on a field; `follows` is the word that it takes over from."""
+    """Return the source of a user's statement; `follows` is the observation that it replaces."""
     payload = {
         "correction": {"entity_id": entity.id, "field": field, "value": value},
         "follows": follows,
@@ -341,7 +341,7 @@ def own_word(
     follows: str,
     correction: bool = True,
 ) -> ObservationDraft:
-    """What a user says of a field: a correction, or one word among others."""
+    """Return a user's statement about a field: a correction, or an ordinary observation."""
     return ObservationDraft(
         id=correction_id_of(entity.id, field, value, follows),
         space=entity.space,
@@ -359,14 +359,14 @@ def own_word(
 
 
 LOOKED_AT_MAX: Final = 10_000
-"""So many entities are looked through for what is unclear."""
+"""The most entities that are searched for unclear values."""
 
 EXAMPLES_MAX: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """A value of an entity that is open, and the observation that has it."""
+    """An unclear value of an entity, and its observation."""
 
     entity: Entity
     unclear: Unclear
@@ -376,7 +376,7 @@ class Open:
 
 @dataclass(slots=True, kw_only=True)
 class OpenField:
-    """The open values of one field that one source gave, with the first of them."""
+    """The unclear values of one field in one source, with the first of them as examples."""
 
     source_id: SourceId | None
     entity_type: str
@@ -389,7 +389,7 @@ class OpenField:
 async def list_unclear(
     canon: Canon, caller: Caller, entity_type: str | None = None
 ) -> tuple[Sequence[OpenField], bool]:
-    """What waits for a word, by source and field; and whether there were more entities."""
+    """Return unclear values by source and field, and whether not all entities were searched."""
     account = account_of(caller)
     named = None if entity_type is None else type_named(entity_type)
     query = EntityQuery(spaces=frozenset((account.space,)), entity_type=named)
@@ -422,7 +422,7 @@ def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
 
 
 async def open_in(canon: Canon, account: Account, entities: Sequence[Entity]) -> list[Open]:
-    """The open values of entities, each with the observation that has it."""
+    """Return the unclear values of entities, each with its observation."""
     schemas = await schemas_for(canon, account, entities)
     waiting: list[tuple[Entity, Unclear, str]] = []
     for entity in entities:
@@ -444,9 +444,9 @@ async def open_in(canon: Canon, account: Account, entities: Sequence[Entity]) ->
 async def locate_value(
     canon: Canon, caller: Caller, traced: TracedField
 ) -> tuple[WrittenPlace, ...]:
-    """The places of a field's value in the file that the first of its origins is.
+    """Return the places of a field's value in the file of its first origin.
 
-    A file that is gone, or that can no longer be read, has none.
+    The result is empty if the file is gone or can no longer be read.
     """
     source, seen = traced.origins[0].source, traced.observations[0]
     reading = None if source is None else await reading_of(canon, caller, source)
@@ -457,7 +457,7 @@ async def locate_value(
 
 
 async def reading_of(canon: Canon, caller: Caller, source: Source) -> Reading | None:
-    """What the file that is a source of the caller's says, if it is there and can be read."""
+    """Read the file of a source; None if it is gone or unreadable."""
     try:
         data, hint = await _bytes_of(canon, caller, source)
         return await canon.reader.examine(data, hint)
@@ -468,12 +468,12 @@ async def reading_of(canon: Canon, caller: Caller, source: Source) -> Reading | 
 async def picture_of(
     canon: Canon, caller: Caller, source: Source, page: int, boxes: Sequence[Box]
 ) -> bytes:
-    """A page of the caller's own PDF as a picture, PNG, with these boxes marked.
+    """Render a page of the caller's PDF as a PNG picture with these boxes marked.
 
     Raises:
-        NotFound: `file.unknown`, it is no file or its bytes are gone.
-        InvalidInput: as `DocumentReader.picture`.
-        Unavailable: as `DocumentReader.picture`.
+        NotFound: `file.unknown`, the source has no file or its bytes are gone.
+        InvalidInput: those of `DocumentReader.picture`.
+        Unavailable: those of `DocumentReader.picture`.
     """
     data, hint = await _bytes_of(canon, caller, source)
     return await canon.reader.picture(data, hint, page, boxes)
@@ -481,7 +481,7 @@ async def picture_of(
 
 async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes, FileHint]:
     if not source.files or source.content_hash is None:
-        message = "this source has no file; what was told as text or records has none"
+        message = "This source has no file, because it was recorded as text or records."
         raise NotFound("file.unknown", message, kind="file")
     blobs = filing_of(canon).blobs_of(account_of(caller).user_id)
     data = await blobs.get(source.content_hash)
@@ -491,7 +491,7 @@ async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes
 async def locate_field(
     canon: Canon, caller: Caller, entity_id: str, field: str
 ) -> tuple[WrittenPlace, ...]:
-    """The places of the value that an entity shows in a field; none where nobody is credited."""
+    """Return the places of a field's current value in its file; none if it has no source."""
     try:
         traced = await trace_field(canon, caller, entity_id, field)
     except NotFound:
@@ -499,14 +499,14 @@ async def locate_field(
     return await locate_value(canon, caller, traced)
 
 
-# Settle values: one word says how all unclear values of a field in a source are read.
+# Settle values: the user chooses one notation for all unclear values of a field in a source.
 #
-# It is a correction of the user's, and what the source said stands beside it.
+# This adds corrections. The observations of the source remain.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """How many values were settled, and how many of the field could not be read that way."""
+    """The number of settled values, and of values that this notation cannot read."""
 
     settled: int
     left: int
@@ -515,7 +515,7 @@ class Settled:
 async def settle_values(
     canon: Canon, caller: Caller, user_id: str | None, *, source_id: str, name: str, notation: str
 ) -> Settled:
-    """Read all open values of a field that a source gave by this notation, and let them stand.
+    """Correct all unclear values of a field in a source by one notation.
 
     Raises:
         InvalidInput: `user.mismatch` or `review.notation`.
@@ -523,12 +523,12 @@ async def settle_values(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
     if notation not in NOTATIONS:
-        message = f"a value is read by one of {', '.join(NOTATIONS)}"
+        message = f"`read_as` must be one of {', '.join(NOTATIONS)}."
         raise InvalidInput("review.notation", message, path="/read_as")
     given = await require(canon, inner, Source, source_id)
 
     async def prepare(new_id: NewId) -> Change[Settled]:
-        del new_id  # the ids follow from what is said
+        del new_id  # the ids follow from the content
         about = await _about(canon, account, given)
         waiting = [
             each
@@ -548,7 +548,7 @@ async def settle_values(
 
 
 async def _about(canon: Canon, account: Account, given: Source) -> list[Entity]:
-    """The entities that a source speaks of, as their survivors."""
+    """Return the survivors of the entities that a source describes."""
     said = every_item(partial(canon.state.observations_from, given.id))
     ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}
     roots = await canon.within(account.space).roots(ids)
@@ -558,7 +558,7 @@ async def _about(canon: Canon, account: Account, given: Source) -> list[Entity]:
 def _entries(
     account: Account, given: Source, fitting: Sequence[Open], name: str, notation: str
 ) -> Iterator[Entry]:
-    """The user's word for each value, which goes before what the source left open."""
+    """Yield the source of the decision and a correction for each value."""
     told = {each.observation.id: each.unclear.readings[notation] for each in fitting}
     said = {"source_id": given.id, "field": name, "read_as": notation, "values": told}
     content = canonical_json({"settled": said})

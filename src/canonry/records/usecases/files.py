@@ -1,4 +1,4 @@
-"""Files: store, sign links to, check and carry them."""
+"""Files: store, link, check, export and import them."""
 
 import binascii
 import re
@@ -38,7 +38,7 @@ from canonry.values.moments import DAY, SECOND, Instant
 
 # Store a file: its bytes are checked and kept under their hash, apart from other users' files.
 #
-# Nothing is said about the file in any log here: the source that names it does that.
+# This writes nothing to the log. The source that names the file does that.
 
 _MIME: Final = re.compile(
     r"[a-zA-Z0-9][\w.+-]{0,126}/[a-zA-Z0-9][\w.+-]{0,126}(?:\s*;\s*[\w-]+=\"?[\w.+-]+\"?)*"
@@ -49,7 +49,7 @@ _NAME_MAX: Final = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenFile:
-    """A file as its bringer gives it, checked as far as that goes without its content."""
+    """A file as the caller gives it, checked except for its content."""
 
     data: bytes = field(repr=False)
     hint: FileHint
@@ -57,7 +57,7 @@ class GivenFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFile:
-    """A file that is kept: under which key, which has its hash, and of which kind it really is."""
+    """A stored file: its key with the hash, its size and its detected kind."""
 
     key: StorageKey
     size: int
@@ -66,13 +66,13 @@ class StoredFile:
 
     @property
     def media_type(self) -> str:
-        """The kind with the charset that was named, without which a text may not be readable."""
+        """The media type with the charset that a text may need to be read."""
         text = self.kind.value.startswith("text/") and self.charset
         return f"{self.kind.value}; charset={self.charset}" if text else self.kind.value
 
 
 def given_file(content: str, mime_type: str, name: str | None) -> GivenFile:
-    """The file behind base64, a media type and a name.
+    """Return the file of base64 content, a media type and a name.
 
     Raises:
         InvalidInput: `file.base64`, `file.mime-type` or `file.too-large`.
@@ -80,12 +80,12 @@ def given_file(content: str, mime_type: str, name: str | None) -> GivenFile:
     hint = hint_of(mime_type, name)
     data = decoded(content)
     if not data:
-        raise InvalidInput("file.empty", "the file is empty", path="/file_content")
+        raise InvalidInput("file.empty", "The file is empty.", path="/file_content")
     return GivenFile(data=data, hint=hint)
 
 
 def decoded(content: str) -> bytes:
-    """The bytes behind strict base64; line ends between its characters are allowed.
+    """Decode strict base64; line ends between its characters are allowed.
 
     Raises:
         InvalidInput: `file.base64` or `file.too-large`.
@@ -100,7 +100,7 @@ def decoded(content: str) -> bytes:
         try:
             data = _strictly(content.translate(_LINE_ENDS))
         except ValueError:
-            message = "file_content is not base64: send the bytes in the standard alphabet, padded"
+            message = "`file_content` is not base64. Use the standard alphabet with padding."
             raise InvalidInput("file.base64", message, path="/file_content") from None
     if len(data) > FILE_BYTES_MAX:
         raise too_large(len(data))
@@ -108,13 +108,13 @@ def decoded(content: str) -> bytes:
 
 
 def hint_of(mime_type: str, name: str | None) -> FileHint:
-    """What the bringer says of the file.
+    """Return the caller's media type and name of a file, checked and cleaned.
 
     Raises:
         InvalidInput: `file.mime-type`.
     """
     if mime_type and _MIME.fullmatch(mime_type.strip()) is None:
-        message = "mime_type is no media type: write it as type/subtype, such as application/pdf"
+        message = "`mime_type` is not a media type. Write type/subtype, such as application/pdf."
         raise InvalidInput("file.mime-type", message, path="/mime_type")
     base = (name or "").replace("\\", "/").rpartition("/")[2][:_NAME_MAX]
     return FileHint(
@@ -124,41 +124,43 @@ def hint_of(mime_type: str, name: str | None) -> FileHint:
 
 
 def too_large(size: int) -> InvalidInput:
-    """The error for a file of more than the largest size."""
-    message = f"the file is larger than {FILE_BYTES_MAX} bytes; split it, or bring its text alone"
+    """Return the error for a file that is too large."""
+    message = (
+        f"The file has {size} bytes; the limit is {FILE_BYTES_MAX}. Split it, or send its text."
+    )
     return InvalidInput(
         "file.too-large", message, file_size_bytes=size, max_size_bytes=FILE_BYTES_MAX
     )
 
 
 def filing_of(canon: Canon) -> Filing:
-    """The filing of the canon.
+    """Return the file service of the canon.
 
     Raises:
         NotSupported: `file.no-filing`.
     """
     filing = canon.service(RecordServices).filing
     if filing is None:
-        raise NotSupported("file.no-filing", "this store keeps no files; open one that does")
+        raise NotSupported("file.no-filing", "This store keeps no files. Open one that does.")
     return filing
 
 
 async def store_file(
     canon: Canon, user_id: str, given: GivenFile, *, bucket: str | None = None
 ) -> StoredFile:
-    """Keep the bytes durably; storing them again changes nothing.
+    """Store the bytes durably; storing them again changes nothing.
 
     Raises:
         InvalidInput: `document.unsupported`, `document.empty`, `document.damaged`,
             `file.too-large` or `file.bucket`.
-        Unavailable: as the blobs say.
+        Unavailable: those of the blob store.
     """
     filing = filing_of(canon)
     if len(given.data) > FILE_BYTES_MAX:
         raise too_large(len(given.data))
     kind = canon.reader.kind_of(given.data, given.hint)
     if not is_bucket(bucket or BUCKET):
-        message = "bucket is 1 to 40 lower-case letters, digits, hyphens or underscores"
+        message = "`bucket` must have 1 to 40 lower-case letters, digits, hyphens or underscores."
         raise InvalidInput("file.bucket", message, path="/bucket")
     digest = await filing.blobs_of(user_id).put(given.data)
     key = StorageKey(bucket=bucket or BUCKET, user_id=user_id, digest=digest)
@@ -166,7 +168,7 @@ async def store_file(
 
 
 async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
-    """The file at a path that the operator allows.
+    """Read the file at a path that the operator allows.
 
     Raises:
         NotFound: `file.unknown`.
@@ -180,14 +182,14 @@ _LINE_ENDS: Final = {ord(char): None for char in "\r\n"}
 
 
 def _strictly(content: str) -> bytes:
-    if content.endswith("==="):  # which the strict mode lets pass
+    if content.endswith("==="):  # strict mode accepts this
         raise ValueError
     return binascii.a2b_base64(content, strict_mode=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedUrl:
-    """A URL and the instant at which it ends."""
+    """A URL and the instant at which it expires."""
 
     url: str
     expires_at: Instant
@@ -195,7 +197,7 @@ class SignedUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedFile:
-    """The file behind a link that holds."""
+    """The content, media type and name of a file."""
 
     data: bytes = field(repr=False)
     mime_type: str
@@ -205,7 +207,7 @@ class LinkedFile:
 async def sign_url(
     canon: Canon, user_id: str, file_path: str, expires_in: int = EXPIRY_DEFAULT
 ) -> SignedUrl:
-    """A link to a file of this user, under the address of the file host.
+    """Return a signed link to a file of this user on the file host.
 
     Raises:
         NotFound: `file.unknown`, also for another user's file.
@@ -213,7 +215,7 @@ async def sign_url(
         Unavailable: `file.signing-failed`, no host serves files.
     """
     if not EXPIRY_MIN <= expires_in <= EXPIRY_MAX:
-        message = f"expires_in is {EXPIRY_MIN} to {EXPIRY_MAX} seconds"
+        message = f"`expires_in` is {expires_in}; it must be {EXPIRY_MIN} to {EXPIRY_MAX} seconds."
         raise InvalidInput("file.expiry", message, path="/expires_in")
     filing = filing_of(canon)
     key = storage_key(file_path)
@@ -226,10 +228,10 @@ async def sign_url(
 
 
 async def open_link(canon: Canon, path: str, expires: str, signature: str) -> LinkedFile | None:
-    """The file behind a link; None where the link does not hold, whatever it names.
+    """Return the file of a link; None if the link is invalid or expired.
 
     Raises:
-        NotFound: `file.unknown`, the link holds and its file was erased.
+        NotFound: `file.unknown`, the link is valid and its file was erased.
     """
     filing = filing_of(canon)
     key = storage_key(path)
@@ -242,10 +244,10 @@ async def open_link(canon: Canon, path: str, expires: str, signature: str) -> Li
 
 
 async def own_file(canon: Canon, caller: Caller, source_id: str) -> LinkedFile:
-    """The file that a source of the caller's account came in.
+    """Return the file of a source in the caller's account.
 
     Raises:
-        NotFound: `source.unknown`, or `file.unknown` where it came in none, or was erased.
+        NotFound: `source.unknown`, or `file.unknown` if it has no file or that was erased.
     """
     source = await require(canon, within_account(caller), Source, source_id)
     key = storage_key(source.files[0]) if source.files else None
@@ -264,20 +266,21 @@ async def _linked(canon: Canon, key: StorageKey, source: Source) -> LinkedFile:
 
 
 def unknown_file() -> NotFound:
-    """The error for a file that does not exist, or not for this caller."""
-    return NotFound("file.unknown", "there is no such file; take its path from a source's answer")
+    """Return the error for a file that does not exist, or not for this caller."""
+    message = "There is no such file. Copy the path from the reply about its source."
+    return NotFound("file.unknown", message)
 
 
 async def _source(canon: Canon, key: StorageKey) -> Source | None:
-    """The source that the file is, if it was stored and not erased; every file is one."""
+    """Return the source of the file, if it was stored and not erased."""
     source_id = source_id_of(key.user_id, key.digest)
     found = await canon.within(account_space(key.user_id)).thing(source_id)
     return found if isinstance(found, Source) and found.files else None
 
 
-# Check files: whether every file that a source names is there as it was, and what nobody names.
+# Check files: find missing and altered files of sources, and files that no source names.
 #
-# Whoever dies between keeping bytes and naming them leaves bytes that nothing leads to.
+# A process that stops between storing bytes and writing the source leaves bytes without a source.
 
 _FINDINGS_MAX: Final = 20
 _MISSING: Final = "its bytes are missing: restore them from a backup's folder of files"
@@ -285,7 +288,7 @@ _MISSING: Final = "its bytes are missing: restore them from a backup's folder of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """How many files are named by sources, what is wrong, and how many nobody names."""
+    """The number of files that sources name, the findings, and the number without a source."""
 
     files: int
     findings: tuple[Finding, ...]
@@ -295,11 +298,11 @@ class FileCheck:
 async def check_files(
     canon: Canon, told: UpkeepProgress | None = None, *, whole: bool
 ) -> FileCheck:
-    """Look for each file that a source names; with `whole` also read it and compare its hash."""
+    """Check that each file of a source exists; with `whole` also compare its hash."""
     filing = canon.service(RecordServices).filing
     if filing is None:
         return FileCheck(files=0, findings=(), orphans=0)
-    # The names come first: whoever brings a file meanwhile keeps its bytes before it is named.
+    # List sources before files: a file that arrives meanwhile is stored before its source.
     named = await named_files(canon)
     kept = {each async for each in filing.kept()}
     findings: list[Finding] = []
@@ -320,7 +323,7 @@ async def check_files(
 
 
 async def collect_files(canon: Canon) -> int:
-    """Delete bytes that no source names and that were kept more than a day ago; how many."""
+    """Delete files without a source that are older than a day; return their number."""
     filing, collected = canon.service(RecordServices).filing, 0
     if filing is None:
         return 0
@@ -334,10 +337,7 @@ async def collect_files(canon: Canon) -> int:
 
 
 async def named_files(canon: Canon) -> Mapping[tuple[str, str], StorageKey]:
-    """User and digest of every file that a source of any space names, in order.
-
-    With each is one of the storage keys that it has, whatever it is called.
-    """
+    """Return the storage key of every file that a source names, ordered by user and digest."""
     found: dict[tuple[str, str], StorageKey] = {}
     for space in await heads_of(canon.ledger):
         async for source in every_item(partial(canon.state.sources, space)):
@@ -357,10 +357,10 @@ async def _altered(filing: Filing, key: StorageKey) -> str | None:
 
 
 async def forget_files(canon: Canon, space: SpaceId) -> None:
-    """Delete the bytes of the erased sources of an account, and nobody else's.
+    """Delete the files of an account's erased sources.
 
-    A file's source follows from its hash, so an erasure that was interrupted is finished by
-    asking again, although nothing tells any more what the source was.
+    The id of a source follows from its file's hash. Therefore a second call can finish an
+    erasure that was interrupted.
     """
     filing = canon.service(RecordServices).filing
     if filing is None:
@@ -374,15 +374,14 @@ async def forget_files(canon: Canon, space: SpaceId) -> None:
                     await filing.blobs_of(owner).delete(digest)
 
 
-# Carry files: the bytes that a log's sources name go beside it, and come back with it.
+# Export and import files beside a log.
 #
-# Only what a source names is carried, so that an erased file stays erased wherever its bytes
-# remain.
+# Only files that a source names are copied. An erased file therefore stays erased.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedFiles:
-    """How many files were carried, were there already, are missing, or are named by nobody."""
+    """The numbers of files that were copied, known, missing, or without a source."""
 
     files: int
     known: int = 0
@@ -396,8 +395,8 @@ async def export_files(
     """Copy every file that a source names, or those of one user.
 
     Raises:
-        BrokenInvariant: `blobs.altered`, the store's own bytes are not what was kept.
-        Unavailable: as the blobs say.
+        BrokenInvariant: `blobs.altered`, the store's bytes do not match their hash.
+        Unavailable: those of the blob store.
     """
     named = await named_files(canon)
     wanted = {key: named[key] for key in named if user_id in {None, key[0]}}
@@ -405,28 +404,28 @@ async def export_files(
 
 
 async def require_whole(beside: UserFiles) -> None:
-    """See that every file is what its name says, before anything is written.
+    """Verify every file against its hash before anything is written.
 
     Raises:
-        InvalidInput: `import.damaged`, with the digest of the first that is not.
+        InvalidInput: `import.damaged`, with the digest of the first damaged file.
     """
     async for user_id, digest in beside.kept():
         try:
             await beside.blobs_of(user_id).get(digest)
         except BrokenInvariant as error:
             message = (
-                f"the bytes of the file {digest} were altered; nothing was imported: take another "
-                "copy of the exported files"
+                f"The bytes of the file {digest} were altered. Nothing was imported. Use another "
+                "copy of the exported files."
             )
             raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
 
 
 async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
-    """Take every file that a source of the store names and whose bytes are not there.
+    """Copy every file that a source of the store names and that the store lacks.
 
     Raises:
         BrokenInvariant: `blobs.altered`.
-        Unavailable: as the blobs say.
+        Unavailable: those of the blob store.
     """
     named = await named_files(canon)
     carried = await _carry(beside, filing_of(canon), named, told)
@@ -446,14 +445,14 @@ async def _carry(
             try:
                 await blobs.put(await source.blobs_of(user_id).get(digest))
                 counts["files"] += 1
-            except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
+            except NotFound:  # erased meanwhile, or lost; `canonry verify` reports lost files
                 counts["missing"] += 1
         told(done, len(named))
     return CarriedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
 
 
 async def _has(blobs: Blobs, digest: str) -> bool:
-    """Whether the bytes are there as they were."""
+    """Tell whether the bytes exist and match their hash."""
     try:
         await blobs.get(digest)
     except NotFound:

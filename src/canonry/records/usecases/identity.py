@@ -1,4 +1,4 @@
-"""Identity of records: identifiers and aliases, what keeps two apart, and duplicates."""
+"""Identity of records: identifiers, aliases, merges and possible duplicates."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,22 +76,22 @@ from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Held, Observation
 from canonry.values.provenance import Authority
 
-# Edit aliases: the names and addresses that somebody goes by, and those that never were theirs.
+# Edit aliases: add and remove names and addresses of an entity.
 #
-# What is added is one word among others, so that later sources add to it. What is taken away leaves
-# the list, which is the user's own from then on, and leads to the entity no longer.
+# An addition is an ordinary observation, to which later sources can add. A removal makes the list
+# a correction by the user, and the removed text no longer finds the entity.
 
 EDITED_MAX: Final = 100
-"""So many names are added or taken away at once."""
+"""The most names that one call adds or removes."""
 
 _ONE_OF: Final = {several: one for one, several in PLURALS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliasEdit:
-    """What to add to a list, and what to take away, from there or at all.
+    """Texts to add to a list of an entity, and texts to remove from the list and its keys.
 
-    `field` is one of those that hold several: `aliases`, `emails` or `phones`.
+    `field` is a list field: `aliases`, `emails` or `phones`.
     """
 
     entity_id: str
@@ -103,9 +103,9 @@ class AliasEdit:
 async def edit_aliases(
     canon: Canon, caller: Caller, user_id: str | None, edit: AliasEdit
 ) -> Entity:
-    """The entity that answers for the one that was named, after the change.
+    """Edit a list and return the surviving entity.
 
-    A key is taken away from the one that was named, and from those merged into it.
+    A removed key is removed from the named entity and from the entities merged into it.
 
     Raises:
         InvalidInput: `user.mismatch`, `alias.field`, `alias.empty`, `alias.too-long`,
@@ -116,7 +116,7 @@ async def edit_aliases(
     _require_sound(edit)
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # the ids follow from the words
+        del new_id  # the ids follow from the content
         root = await require(canon, inner, Entity, edit.entity_id)
         entity = await addressed(canon, root, edit.entity_id)
         things = await canon.within(account.space).things(entity.members)
@@ -134,7 +134,7 @@ async def edit_aliases(
 
 @dataclass(slots=True, kw_only=True)
 class _Editing:
-    """An edit of an entity; `kept` is what its list holds then, `gone` what was taken from it."""
+    """An edit of an entity; `kept` is its new list, `gone` the removed texts."""
 
     account: Account
     edit: AliasEdit
@@ -145,10 +145,13 @@ class _Editing:
     gone: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look at the list as it is."""
+        """Read the current list and apply the removals."""
         schema, name = self.schemas.get(self.entity.entity_type), self.edit.field
         if schema is None or (self.edit.add and schema.field(name) is None):
-            message = f"the type of this entity has no {name}; a registered schema may give it some"
+            message = (
+                f"Entities of type {self.entity.entity_type} have no {name}. Register a schema "
+                f"with the field {name}."
+            )
             raise InvalidInput("alias.field", message, path="/field")
         elements = alone(self.entity).snapshot.get(PROPERTY_PREFIX + name, {})
         self.held = elements.get(LAST)
@@ -158,13 +161,13 @@ class _Editing:
         self.kept = [each for each in shown if each not in self.gone]
 
     def _forms(self, text: str) -> set[str]:
-        """What makes two texts of the list the same."""
+        """Return the normalized forms of a text; texts with a common form are the same."""
         one, kind = _ONE_OF[self.edit.field], self.entity.entity_type
         address = None if one == "name" else normal_value(kind, one, text)
         return {folded(text), address or folded(text)}
 
     def words(self) -> Iterator[Entry]:
-        """What the user says of the list; nothing where it says so already."""
+        """Yield the observation of the new list and its source; nothing if it is unchanged."""
         known = {form for each in self.kept for form in self._forms(each)}
         new = [each.strip() for each in self.edit.add if not known & self._forms(each)]
         if not new and not self.gone:
@@ -181,7 +184,7 @@ class _Editing:
         yield Made(thing=own_word(*ours, follows=follows, correction=own_list))
 
     def disowned(self, members: Sequence[Entity]) -> Iterator[Entry]:
-        """The keys that are taken away, of everybody who bears them.
+        """Yield the removals of keys from the entity and its members.
 
         Raises:
             InvalidInput: `alias.current` or `alias.unknown`.
@@ -208,31 +211,31 @@ class _Editing:
                 found = True
                 yield KeysDisowned(entity_id=one.id, keys=tuple(gone))
         if wanted and not found and current:
-            message = "this is what a field says today; correct the field, and then take it away"
+            message = "A field has this value now. Correct the field first, then remove the key."
             raise InvalidInput("alias.current", message, path="/remove")
         if wanted and not found:
-            message = "nothing of this kind leads to the entity; its keys are in its snapshot"
+            message = "The entity has no such alias or key. Its snapshot lists its keys."
             raise InvalidInput("alias.unknown", message, path="/remove")
 
 
 def _require_sound(edit: AliasEdit) -> None:
     for name, texts in (("add", edit.add), ("remove", edit.remove)):
         if len(texts) > EDITED_MAX:
-            message = f"at most {EDITED_MAX} at once"
+            message = f"/{name} has {len(texts)} items; the limit is {EDITED_MAX}."
             raise InvalidInput("alias.too-many", message, path=f"/{name}", limit=EDITED_MAX)
         for index, text in enumerate(texts):
             path = f"/{name}/{index}"
             if not folded(text):
-                raise InvalidInput("alias.empty", f"{path} is empty; say something", path=path)
+                raise InvalidInput("alias.empty", f"{path} is empty. Write a text.", path=path)
             if len(text) > NAME_MAX:
-                message = f"{path} has {len(text)} characters; the limit is {NAME_MAX}"
+                message = f"{path} has {len(text)} characters; the limit is {NAME_MAX}."
                 raise InvalidInput("alias.too-long", message, path=path, limit=NAME_MAX)
 
 
 async def families_of(
     canon: Canon, account: Account, entities: Sequence[Entity]
 ) -> Mapping[EntityId, Family]:
-    """Each entity with those merged into it, and what names them today."""
+    """Return each entity's family: the entities merged into it, and their current names."""
     ids = {member for each in entities for member in each.members}
     spaces = {each.space for each in entities}
     found = await canon.within(*spaces).things(ids) if ids else {}
@@ -248,22 +251,21 @@ async def families_of(
     }
 
 
-# Find by identifier: entities that bear a name, number or address, and then those that begin so.
+# Find by identifier: entities with a name, number or address, then those where one begins with it.
 #
-# What is looked for is taken literally: no character stands for others.
+# The text is literal. There are no wildcards.
 
 FOUND_MAX: Final = 100
 _BEGINNING_MIN: Final = 2
-"""Shorter texts are the beginning of too much."""
+"""The shortest text that is matched as a beginning."""
 
 
 async def find_by_identifier(
     canon: Canon, caller: Caller, identifier: str, entity_type: str | None
 ) -> tuple[Sequence[Entity], Mapping[EntityId, KeyStatus], bool]:
-    """At most 100 entities, the best first: as it is written, in other forms, by the beginning.
+    """Find up to 100 entities: by the exact text, by its other forms, by its beginning.
 
-    With them comes what the identifier is to those whom it names, and not only begins to name; and
-    whether there are more, so that a longer text is needed.
+    Also return the status of the identifier for exact matches, and whether there are more.
     """
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
@@ -295,18 +297,18 @@ async def find_by_identifier(
     return entities, {i: families[i].status(named[i]) for i in families}, more
 
 
-# Keep apart: two entities that look like one are two, as somebody says; a relation says so.
+# Keep apart: a relation states that two similar entities are different.
 #
-# It is said once of each two, and ends as any other relation does.
+# Each pair has one such relation. It can be ended like any other.
 
 DIFFERENT_FROM: Final = "DIFFERENT_FROM"
-"""The type of the relation that says so."""
+"""The type of the relation between two different entities."""
 
 
 async def keep_apart(
     canon: Canon, caller: Caller, one_id: str, other_id: str, *, reason: str, authority: Authority
 ) -> RelationId:
-    """Let it be said that the two are not one; what says so already stands as it is.
+    """State that two entities are different; return an existing relation unchanged.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -319,7 +321,9 @@ async def keep_apart(
         require_same_space(one.space, [other], path="/of")
         require_standing(one, other)
         if one.id == other.id:
-            message = "the two are one entity; separate the one that was merged into the other"
+            message = (
+                "Both are one entity, because one was merged into the other. Separate it first."
+            )
             raise Conflict("entity.already-merged", message, conflicts=[one.id])
         ids = frozenset((one_id, other_id, one.id, other.id))
         reads = frozenset(key(each) for key in (thing_key, relations_key) for each in ids)
@@ -346,7 +350,7 @@ async def keep_apart(
 async def kept_apart(
     canon: Canon, space: SpaceId, entities: Iterable[Entity]
 ) -> frozenset[tuple[str, str]]:
-    """The pairs of these that are said to be two, each by the lesser id first."""
+    """Return the pairs of these entities that are kept apart, each with the lesser id first."""
     root = {member: each.id for each in entities for member in family_of(each)}
     said = await _said(canon, space, frozenset())
     ends = ((root.get(each.from_id, ""), root.get(each.to_id, "")) for each in said)
@@ -361,12 +365,12 @@ async def _said(canon: Canon, space: SpaceId, about: frozenset[EntityId]) -> Seq
 
 
 EVIDENCE_MAX: Final = 50
-"""So many of the newest observations of each side are looked at."""
+"""The number of newest observations of each side that are searched for evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideEvidence:
-    """What one observation of a side says; only whose it is where that was too long ago."""
+    """Evidence from one observation of an entity; without fields if none of the newest has it."""
 
     entity_id: EntityId
     fields: Mapping[str, Any]
@@ -376,7 +380,7 @@ class SideEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubtful:
-    """Two that may be one, with the evidence of both."""
+    """A possible duplicate with the evidence of both entities."""
 
     pair: Duplicate
     evidence: tuple[SideEvidence, ...]
@@ -385,7 +389,7 @@ class Doubtful:
 async def evidence_for(
     canon: Canon, account: Account, pairs: Sequence[Duplicate]
 ) -> Sequence[Doubtful]:
-    """The pairs in their order, each with what speaks for it."""
+    """Return the pairs in their order, each with its evidence."""
     ids = {i for each in pairs for i in (each.entity_id, each.candidate_id)}
     found = await canon.within(account.space).things(ids)
     sides = {}
@@ -413,7 +417,7 @@ async def evidence_for(
 def _evidence(
     entity: Entity, keys: KeyReader | None, seen: Sequence[Observation], sign: str
 ) -> SideEvidence:
-    """The newest of the observations of an entity that names it by the sign."""
+    """Return the evidence from the newest observation that has the shared sign."""
     for each in seen:
         said = fields_said(each, keys)
         if sign in texts_in(entity.entity_type, said, keys):
@@ -429,7 +433,7 @@ def _evidence(
 def _telling(
     kind: str, keys: KeyReader | None, said: Mapping[str, Any], sign: str
 ) -> Mapping[str, Any]:
-    """The fields by which it does: each alone, or those of a rule together."""
+    """Return the fields that give the sign: single fields, or those of an identity rule."""
     labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
     if keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
         alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, keys)}
@@ -447,7 +451,7 @@ def _telling(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Who answers for whom, how many observations that concerns, and since when."""
+    """The entities of a merge or an unmerge, the number of observations, and the time."""
 
     from_id: EntityId
     to_id: EntityId
@@ -459,7 +463,7 @@ class Merged:
 async def merge_records(
     canon: Canon, caller: Caller, user_id: str | None, *, from_id: str, to_id: str, reason: str
 ) -> Merged:
-    """Let the survivor of `to_id` answer for `from_id` and for all that was merged into it.
+    """Merge `from_id`, and the entities merged into it, into the survivor of `to_id`.
 
     Raises:
         InvalidInput: `user.mismatch`, `merge.itself` or `merge.types`.
@@ -494,10 +498,7 @@ async def merge_records(
 
 
 async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]:
-    """What should be told of edges that the merge turns into cycles.
-
-    It is no reason to refuse: two records of one thing are one, whatever is said around them.
-    """
+    """Warn of relations that become cycles by the merge. They do not prevent it."""
     query = RelationQuery(
         spaces=frozenset((to.space,)),
         entities=family_of(from_) | family_of(to),
@@ -509,8 +510,8 @@ async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]
         [
             Warned(
                 code="relationship.cycle",
-                message=f"over {rel_type} the two lead to each other, so that they lead to "
-                "themselves now; if they are not one, take the merge back",
+                message=f"The merged entities are connected by {rel_type}, which is now a cycle. "
+                "If they are not one, undo the merge.",
                 path="/to_entity_id",
             )
             for rel_type in sorted(types & ACYCLIC)
@@ -523,7 +524,7 @@ async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]
 async def unmerge_records(
     canon: Canon, caller: Caller, user_id: str | None, separated_id: str, *, reason: str
 ) -> Merged:
-    """Let the entity be its own again, and take along whoever had been merged into it before.
+    """Undo a merge: separate the entity with those that had been merged into it before.
 
     Raises:
         InvalidInput: `user.mismatch`.
@@ -533,10 +534,10 @@ async def unmerge_records(
     account, inner = require_account(caller, user_id), within_account(caller)
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+        del new_id  # nothing new is made
         gone = await require_itself(canon, inner, separated_id)
         if gone.merged_into is None:
-            message = "this entity was not merged into another; name the one that was"
+            message = "This entity was not merged into another one. Name the one that was."
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
         kept = await require(canon, inner, Entity, gone.merged_into)
         return separated(gone, kept, reason)
@@ -554,29 +555,32 @@ async def unmerge_records(
 
 def _require_mergeable(from_: Entity, to: Entity) -> None:
     if from_.merged_into is not None:
-        message = "the entity was merged into another before; take that back first"
+        message = "The duplicate was merged into another entity before. Undo that merge first."
         raise Conflict("entity.already-merged", message, conflicts=[from_.id])
     if from_.id == to.id:
-        message = "an entity cannot be merged into itself"
+        message = "An entity cannot be merged into itself. Name two different entities."
         raise InvalidInput("merge.itself", message, path="/to_entity_id")
     if from_.entity_type not in types_alike(to.entity_type):
-        message = "only entities of one type can be one, or a person and a contact"
+        message = (
+            f"A {from_.entity_type} cannot be merged into a {to.entity_type}. Both must have one "
+            "type, or be a person and a contact."
+        )
         raise InvalidInput("merge.types", message, path="/to_entity_id")
 
 
 _LOOK: Final = ""
-"""In the place of a rule: what a name looks like."""
+"""Stands for look-alike names in place of an identity rule."""
 
 COMPARED_MAX: Final = 5_000
-"""So many entities of the account are compared."""
+"""The most entities of an account that are compared."""
 
 PAIRS_MAX: Final = 10_000
-"""So many pairs are told: a thousand entities of one name are half a million."""
+"""The most pairs that are found. A thousand entities of one name have half a million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateQuery:
-    """Among which entities to look, and which part of the pairs to give."""
+    """The entities to compare, and the page of pairs to return."""
 
     entity_id: str | None = None
     entity_type: str | None = None
@@ -587,9 +591,9 @@ class DuplicateQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """Part of the pairs in the order of their ids, and how many were found.
+    """A page of pairs in the order of their ids, and the number of pairs found.
 
-    `truncated`: there were more entities, or pairs, than are looked at; name an entity or a type.
+    `truncated` if a limit was reached; a query for one entity or type finds more.
     """
 
     pairs: Sequence[Duplicate]
@@ -600,9 +604,9 @@ class Duplicates:
 async def duplicates_within(
     canon: Canon, caller: Caller, account: Account, query: DuplicateQuery
 ) -> Duplicates:
-    """The pairs among the entities of an account, or of any space that the caller was found to see.
+    """Find possible duplicates within an account, or within a space that the caller may read.
 
-    Of one entity there are also those far from it in the list.
+    A query for one entity compares it with all others that share a key.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -628,10 +632,7 @@ async def duplicates_within(
 def _first_pairs(
     pairs: Iterator[Duplicate], two: Collection[tuple[str, str]]
 ) -> tuple[list[Duplicate], bool]:
-    """The pairs in order, each once, as far as they are shown; and whether there are more.
-
-    Those that are said to be `two` are none.
-    """
+    """Return the pairs in order, without those kept apart, and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
     cut = False
     for pair in pairs:
@@ -646,7 +647,7 @@ def _first_pairs(
 async def _compared(
     canon: Canon, account: Account, types: Iterable[str | None], most: int
 ) -> tuple[list[Entity], bool]:
-    """The first entities of the account, and whether there are more."""
+    """Return the first entities of the account, and whether there are more."""
     found: list[Entity] = []
     for entity_type in types:
         query = EntityQuery(spaces=frozenset((account.space,)), entity_type=entity_type)
@@ -658,7 +659,7 @@ async def _compared(
 
 
 async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
-    """Those who bear a key of the entity or look like it, wherever they stand in the account."""
+    """Find entities of the account that share a key or a look-alike name with this one."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
     texts = {found_under(sign) for _, sign in signs}
     found: dict[str, Entity] = {}
@@ -677,7 +678,7 @@ async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entit
 async def _signs_of(
     canon: Canon, account: Account, entities: Sequence[Entity]
 ) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
-    """Each entity with the keys that it or anybody merged into it ever bore, and their looks."""
+    """Return each entity with all keys and look-alike names that its family ever had."""
     schemas = await schemas_for(canon, account, entities)
     members = await canon.within(account.space).things(m for e in entities for m in e.members)
     found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
@@ -699,9 +700,9 @@ def _pairs(
     entity_type: str | None,
     about: Entity | None,
 ) -> Iterator[Duplicate]:
-    """Every pair, once for each sign that it shares; all of them, or those of one entity.
+    """Yield all pairs, or those of one entity, once for each shared sign.
 
-    Of those that look alike the ones with one name are told before.
+    Pairs with a common key come before pairs with look-alike names.
     """
     by_sign: dict[tuple[bool, frozenset[str], str, str], list[Entity]] = {}
     for entity, signs in known:

@@ -1,8 +1,8 @@
-"""Ingest a file: keep it, let an interpreter read it, and record what that found.
+"""Ingest a file: store it, interpret it, and record the entities found.
 
-Files within it, such as those attached to a message, are sources of their own. Whatever goes wrong
-after the file was taken, its source stays, and the error names it. The same file under the same
-configuration is interpreted once; brought again, its word is the last one.
+Files within it, such as attachments, are sources of their own. If an error occurs after the file
+was stored, its source stays and the error names it. The same file is interpreted once for each
+configuration. If it arrives again, its values count as the latest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,12 +60,12 @@ _GIVEN: Final = "properties"
 _RULES: Final = "rules"
 _TYPES: Final = tuple(TRUTH_TYPES.values())
 _DEPTH_MAX: Final = 3
-"""So deep files within files are read: a table in an archive that a message brings along."""
+"""The depth of files within files: a table in an archive that is attached to a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberIngested:
-    """What became of a file within a file; `problem` is why it was not read, by its code."""
+    """The outcome of a file within a file; `problem` is the code of the reason if unread."""
 
     name: str
     source_id: SourceId | None = None
@@ -76,10 +76,10 @@ class MemberIngested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIngested:
-    """The source, whether it was there before, and what became of its records.
+    """The source of a file, whether it existed before, and the outcome of its records.
 
-    `run` is None where nobody asked for an interpretation; `recorded` where an earlier call has
-    it, and `restated` is then the number of observations that were stated again.
+    `run` is None without an interpretation. `recorded` is None if an earlier call recorded the
+    file; `restated` is then the number of observations that were added again.
     """
 
     source: SourceDraft
@@ -101,11 +101,11 @@ async def ingest_file(
     config: Mapping[str, Any] | None = None,
     bucket: str | None = None,
 ) -> FileIngested:
-    """Keep a file and, if asked, what an interpreter finds in it.
+    """Store a file and, if `interpret`, the entities that an interpreter finds in it.
 
     Raises:
-        InvalidInput: as storing and planning say.
-        InvalidInput: what is wrong with the file itself, with `source_id`: it is kept.
+        InvalidInput: those of `store_file` and `plan_run`.
+        InvalidInput: the file is unreadable but kept; with `source_id`.
         Unavailable: `interpretation.quota` or `interpretation.failed`, both with `source_id`.
     """
     plan = plan_run(canon, config) if interpret else None
@@ -131,10 +131,10 @@ async def ingest_properties(
     *,
     bucket: str | None = None,
 ) -> FileIngested:
-    """Keep a file with what its bringer says of it, in place of an interpretation.
+    """Store a file with properties from the caller in place of an interpretation.
 
     Raises:
-        InvalidInput: as storing says, and as records of one's own.
+        InvalidInput: those of `store_file` and `require_record`.
     """
     fields = {name: value for name, value in properties.items() if name != "entity_type"}
     kind = str(properties.get("entity_type") or "document")
@@ -170,13 +170,13 @@ async def reinterpret_source(
 
     Raises:
         NotFound: `source.unknown`.
-        InvalidInput: `interpretation.no-file`, the source was handed over as records.
-        Unavailable: as for a new file.
+        InvalidInput: `interpretation.no-file`, the source was given as records.
+        Unavailable: those of `ingest_file`.
     """
     inner = within_account(caller)
     source = await require(canon, inner, Source, source_id)
     if source.source_type is not SourceType.DOCUMENT or source.content_hash is None:
-        message = "the source has no file to interpret; it was handed over as records"
+        message = "The source has no file to interpret, because it was given as records."
         raise InvalidInput("interpretation.no-file", message, path="/source_id")
     plan = plan_run(canon, config)
     data = await filing_of(canon).blobs_of(account.user_id).get(source.content_hash)
@@ -188,7 +188,7 @@ async def reinterpret_source(
 async def attach_file(
     canon: Canon, caller: Caller, account: Account, source_id: str, stored: StoredFile
 ) -> None:
-    """Let a stored file belong to another source as well.
+    """Attach a stored file to another source.
 
     Raises:
         NotFound: `source.unknown`.
@@ -196,7 +196,7 @@ async def attach_file(
     inner = within_account(caller)
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
+        del new_id  # nothing new is made
         source = await require(canon, inner, Source, source_id)
         reads = frozenset((thing_key(source.id),))
         key = str(stored.key)
@@ -208,7 +208,7 @@ async def attach_file(
 
 
 async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
-    """The entities that a file's records are about, in their order."""
+    """Return the entities of a file's records, in their order."""
     if done.recorded is not None:
         return tuple(dict.fromkeys(each.entity_id for each in done.recorded.records))
     page = await canon.state.observations_from(done.source.id, limit=PAGE_MAX, offset=0)
@@ -223,7 +223,7 @@ async def keep_source(
     source: SourceDraft,
     *things: RunDraft,
 ) -> tuple[SourceDraft, bool]:
-    """Keep a source without records; the one that is kept, and whether it was there."""
+    """Store a source without records; return it, and whether it existed before."""
 
     async def prepare(new_id: NewId) -> Change[tuple[SourceDraft, bool]]:
         del new_id  # the ids follow from the content
@@ -258,8 +258,8 @@ async def _interpreted(
     run, before = known.get(run_id), known.get(source.id)
     kept = before if isinstance(before, Source) else source
     if isinstance(run, InterpretationRun):
-        # A retry learns what its earlier call found by reading the file once more. A model costs,
-        # and may say otherwise.
+        # A retry reads the file again to repeat its reply. It does not ask a model again, because
+        # that costs money and may give another result.
         made = await made_before(canon, within_account(caller), account.space, RunDraft)
         if not made or plan.interpreter.provider != _RULES:
             return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
@@ -270,7 +270,7 @@ async def _interpreted(
         found, read = await interpret_file(canon, plan, given.data, given.hint, _TYPES)
     except CanonryError as error:
         if error.code == ASKED and not depth:
-            raise  # the same call will be made again, and is then the first to keep anything
+            raise  # the client answers and repeats the call, which then stores the file
         raise await _failed(canon, caller, account, source, error, config=config) from error
     members = [
         await _member(
@@ -312,9 +312,9 @@ async def _failed(
     *,
     config: Mapping[str, Any],
 ) -> CanonryError:
-    """Keep the file and a record of the attempt; the same error, which says where the file is kept.
+    """Store the file and the failed run; return the error with the `source_id`.
 
-    The record has an id of its own, so that another attempt may succeed.
+    The failed run has an id of its own, so that another attempt can succeed.
     """
     attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
     failed = RunDraft(
@@ -343,7 +343,7 @@ async def _member(
     *,
     depth: int,
 ) -> MemberIngested:
-    """Keep a file within a file as a source of its own; what it is not read for is told."""
+    """Store a file within a file as its own source; an error becomes its `problem`."""
     plan, member = reading
     told = MemberIngested(name=member.hint.name, record=member.record)
     if depth > _DEPTH_MAX:
@@ -364,7 +364,7 @@ async def _member(
 def _brought(
     found: Sequence[Found], members: Sequence[MemberIngested]
 ) -> Sequence[tuple[int, EntityId]]:
-    """Which record each entity came with that a file within the file is first of all about."""
+    """Pair the first entity of each inner file with the record that the file came with."""
     if not members:
         return ()
     place_of = {each.row: place for place, each in reversed(list(enumerate(found))) if each.row}

@@ -1,7 +1,7 @@
-"""Record entities: what the records of one source say becomes entities, observations and edges.
+"""Record entities: turn the records of one source into entities, observations and relations.
 
-Everything is looked up in a few reads, however many records there are, and written by one commit.
-Which entity a record is about follows from its keys alone; what nearly fits is only told.
+The number of reads does not grow with the number of records, and one commit writes everything.
+Keys alone decide which entity a record describes. Near matches are only reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 TOLD_MAX: Final = 100
-"""After so many possible duplicates no record tells of any."""
+"""The most possible duplicates that a recording reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """Two entities that may be one, and why: both bear `sign`, as entities bear it."""
+    """Two entities that may be one, with the reason: both have the key `sign`."""
 
     entity_id: EntityId
     candidate_id: EntityId
@@ -61,7 +61,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAs:
-    """What became of one record; `reasons` say why it was taken for its type."""
+    """The outcome of one record; `reasons` explain the choice of its type."""
 
     entity_id: EntityId
     entity_type: str
@@ -74,9 +74,9 @@ class RecordedAs:
 
 @dataclass(slots=True, kw_only=True)
 class Recording:
-    """A reading on its way into canon: the entries to be written, and the keys that they rest on.
+    """The state of a recording: entries to write, and keys that they depend on.
 
-    `before`: of whom the source has said something when it was recorded before, and what.
+    `before` maps earlier content of the source to the entity that it described.
     """
 
     reading: RecordReading
@@ -99,7 +99,7 @@ class Recording:
 async def record_entities(
     canon: Canon, reading: RecordReading, new_id: NewId, pace: Pace
 ) -> Recording:
-    """The entries for all that a source states; nothing is written."""
+    """Prepare the entries for all records of a source; write nothing."""
     recording = await _begun(canon, reading, reading.assertions, new_id, weight=pace.weight)
     if reading.again and recording.similar.contested:
         space, source_id = reading.statement.account.space, reading.statement.source.id
@@ -113,7 +113,7 @@ async def record_entities(
 async def record_named(
     canon: Canon, reading: RecordReading, entity: Entity, word: ObservationDraft, new_id: NewId
 ) -> Recording:
-    """The entries for those whom a user's own `word` on an entity names, and for its edges."""
+    """Prepare the entries for parties named in a correction of an entity, and for its edges."""
     (assertion,) = reading.assertions
     recording = await _begun(canon, reading, (), new_id, weight=0)
     if entity.id not in recording.known.targets:
@@ -136,7 +136,7 @@ async def _begun(
     *,
     weight: int,
 ) -> Recording:
-    """Look up everybody whom the assertions are about, and whom the records name."""
+    """Look up the entities that the assertions describe or name."""
     statement = reading.statement
     everybody = [*assertions, *(a for p in reading.companions.values() for _, a in p)]
     similar = await find_similar(canon, statement.account, everybody)
@@ -150,23 +150,23 @@ async def _begun(
         ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
-        # Ascending, as of two at one instant the greater id came last: so a record stands over an
-        # earlier one of the same source, as a reader would take them.
+        # Ascending: of two observations at one instant the greater id wins, so that a later
+        # record of a source overrides an earlier one.
         observation_ids=iter(sorted(new_id(f"observation:{n}") for n in range(1, count + 1))),
     )
 
 
 async def _match_all(work: Recording, pace: Pace) -> None:
-    """Find or make whom each assertion is about, keep what it says, and relate those it names."""
+    """Find or make the entity of each assertion, observe it, and relate the parties it names."""
     reading = work.reading
     about: list[Target] = []
-    named: dict[int, Target | None] = {}  # whom many records name is one assertion
+    named: dict[int, Target | None] = {}  # a party that many records name is one assertion
     async for index, assertion in pace.over(enumerate(reading.assertions), "records matched"):
         target = _match(work, assertion)
         about.append(target)
         for name, companion in reading.companions.get(index, ()):
             if id(companion) not in named:
-                # Of a document again it stays open who is meant.
+                # A document that is recorded again adds no entity for an ambiguous name.
                 again = reading.again and resolve(work.known, companion).unclear
                 named[id(companion)] = None if again else _match(work, companion)
             other = named[id(companion)]
@@ -178,7 +178,7 @@ async def _match_all(work: Recording, pace: Pace) -> None:
 
 
 def _match(work: Recording, assertion: Assertion) -> Target:
-    """Find or make whom the assertion is about, and keep what it says of it."""
+    """Find or make the entity of the assertion, and observe it."""
     found = resolve(work.known, assertion)
     if found.unclear and found.target is None:
         content = content_of(assertion.schema.entity_type, assertion.fields)
@@ -226,7 +226,7 @@ def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
 def _doubt(
     work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, Doubt]
 ) -> None:
-    """Tell who may be the same: who fits as well, and who bears what the record brings."""
+    """Report possible duplicates: other matches, and entities with a key that the record adds."""
     if len(work.duplicates) >= TOLD_MAX:
         return
     others = {**tied(work.known, assertion, target.root_id), **doubts}
@@ -246,7 +246,7 @@ def _doubt(
 def _observe(
     work: Recording, target: Target, assertion: Assertion, *, fresh: bool
 ) -> ObservationId | None:
-    """Observe what the record says, unless somebody only named is known."""
+    """Add an observation of the record, unless it only names an entity that is known."""
     statement = work.reading.statement
     erased = target.entity is not None and not target.entity.own
     if not assertion.sure and not fresh and not erased:
@@ -276,9 +276,9 @@ NAMED_ONLY: Final = 0.5
 
 
 async def _keep_observed(canon: Canon, work: Recording) -> None:
-    """Write what was observed, but for what a source says again and nobody has contradicted since.
+    """Add the observations, except repetitions that nothing has contradicted since.
 
-    What counts is its last word on each field, as a source may contradict itself on the way.
+    The last value of each field counts, because a source can contradict itself.
     """
     fields: dict[EntityId, dict[str, Any]] = {}
     for each in work.observed if work.reading.again and not work.reading.heavier else ():
@@ -307,7 +307,7 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
 
 
 def _names(work: Recording) -> Mapping[EntityId, str]:
-    """How those are called with all this, of whom it is more than their first record."""
+    """Return the new names of entities with more than one record."""
     observed: dict[EntityId, list[ObservationDraft]] = {}
     for each in work.kept:
         observed.setdefault(each.entity_id, []).append(each)
@@ -344,7 +344,7 @@ def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, A
 
 
 async def _add_edges(canon: Canon, work: Recording) -> None:
-    """Write the edges that are new, and let those of whom more was said follow their fields."""
+    """Add new edges, and update derived edges of entities whose fields changed."""
     account = work.reading.statement.account
     known = await canon.within(account.space).things(work.edges)
     targets, schemas = work.known.targets, work.similar.schema_of
@@ -355,7 +355,7 @@ async def _add_edges(canon: Canon, work: Recording) -> None:
         )
     }
     for edge_id, made in work.edges.items():
-        if not isinstance(known.get(edge_id), Relation):  # or it was taken back
+        if not isinstance(known.get(edge_id), Relation):  # new, or withdrawn before
             teller, target = retold.get(made.from_id), work.known.targets[made.to_id]
             over = teller is not None and not stands(made, target.borne, teller.named)
             work.entries.append(Made(thing=replace(made, ended=True) if over else made))

@@ -1,4 +1,4 @@
-"""Interpret a source, record what it says, in batches where that is very much, and say it again."""
+"""Interpret a source, record its contents, in batches if it is large, and restate a run."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -73,32 +73,32 @@ from canonry.values.observations import (
 )
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
-# Interpret a source: read its file and ask an interpreter; what comes of it is not canon yet.
+# Interpret a source: read its file and ask an interpreter. The result is not canon yet.
 #
-# The quota says how many runs a user may have in thirty days; there is none unless it is set.
+# An optional quota limits the runs of a user in thirty days.
 
 _WINDOW: Final = 30 * DAY
 _CUT: Final = Cut(tokens=200, overlap=20, characters=4_000)
-"""Short enough that the page of an excerpt is where it says what was sought."""
+"""Short excerpts give the right page for a hit."""
 EXCERPTS_MAX: Final = 2_000
-"""So many passages of one file are searched."""
+"""The most passages of one file that can be searched."""
 BATCH: Final = "batch"
-"""Which batch of a file a run has recorded, in its configuration; the last one does not say it."""
+"""The number of a batch in a run's configuration. The last batch has none."""
 
 _HANDED_OVER: Final = frozenset({"records", "properties"})
-"""What comes as values needs no interpreter and is never charged."""
+"""Providers of records that need no interpreter and do not count for the quota."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """Who will interpret, with the whole configuration that a run's id and record rest on."""
+    """An interpreter with the complete configuration, on which the id of a run depends."""
 
     interpreter: Interpreter
     configuration: Mapping[str, Any]
 
 
 def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun:
-    """The interpreter that `asked` names, or the one of the settings.
+    """Choose the interpreter that `asked` names, or the one of the settings.
 
     Raises:
         InvalidInput: `interpretation.provider` or `interpretation.configuration`.
@@ -109,7 +109,7 @@ def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun
     interpreter = filing.interpreters.get(provider)
     if interpreter is None:
         known = ", ".join(sorted(filing.interpreters))
-        message = f"there is no interpreter of this provider here; known are {known}"
+        message = f"There is no such interpreter. Set `provider` to one of {known}."
         raise InvalidInput(
             "interpretation.provider", message, path="/interpretation_config/provider"
         )
@@ -119,12 +119,12 @@ def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun
 async def interpret_file(
     canon: Canon, run: PlannedRun, data: bytes, hint: FileHint, schemas: Sequence[EntitySchema]
 ) -> tuple[Interpretation, Reading]:
-    """The entities that a file speaks of, and all that was read, of which nothing is said yet.
+    """Return the entities found in a file, and the reading of the file; record nothing.
 
     Raises:
-        InvalidInput: what is wrong with the file.
-        Unavailable: `interpretation.failed`; `cause` has the code of what went wrong, and the
-            file is as it was. `interpretation.asked`, as the client's model says.
+        InvalidInput: the file is unreadable or too large.
+        Unavailable: `interpretation.failed`, with the code of the reason as `cause`; or
+            `interpretation.asked`, the client's model has to answer first.
     """
     try:
         reading = await canon.reader.examine(data, hint)
@@ -136,25 +136,25 @@ async def interpret_file(
     except CanonryError as error:
         if error.code in {"interpretation.failed", ASKED}:
             raise
-        message = f"the file is kept, but could not be interpreted: {error.message}"
-        if isinstance(error, InvalidInput):  # the file is at fault, however often it is tried
+        message = f"The file is kept, but could not be interpreted: {error.message}"
+        if isinstance(error, InvalidInput):  # the file is at fault: a retry would not help
             raise InvalidInput(error.code, message, **error.details) from error
         raise Unavailable("interpretation.failed", message, cause=error.code) from error
     return found, reading
 
 
 async def excerpts_of(read: Reading) -> Sequence[Excerpt]:
-    """The text of a file as it is searched, so far as it is kept for that."""
+    """Cut the text of a file into excerpts for search; one more than is kept."""
     parts = () if read.kind.is_data else read.parts
     weight = sum(len(part.text) for part in parts)
     return await aside(weight, lambda: tuple(islice(cut(parts, _CUT), EXCERPTS_MAX + 1)))
 
 
 async def require_quota(canon: Canon, account: Account) -> None:
-    """Refuse a further run of an interpreter where the user has used up the quota.
+    """Refuse another run if the user has used up the quota.
 
     Raises:
-        Unavailable: `interpretation.quota`, with the limit and when there is room again.
+        Unavailable: `interpretation.quota`, with the limit and the time until the next run.
     """
     limit, now = canon.policy.truth.interpretations, canon.clock.now()
     if limit is None:
@@ -163,32 +163,33 @@ async def require_quota(canon: Canon, account: Account) -> None:
     async for run in every_item(partial(canon.state.runs_newest, frozenset((account.space,)))):
         if len(charged) >= limit or run.created_at <= now - _WINDOW:
             break
-        # Of a file that comes in batches the last one counts.
+        # Only the last batch of a file counts.
         whole = run.status is RunStatus.COMPLETED and BATCH not in run.config
         if whole and run.config.get("provider") not in _HANDED_OVER:
             charged.append(run)
     if len(charged) < limit:
         return
     oldest = charged[-1].created_at if charged else now
-    message = f"the quota of {limit} interpretations in 30 days is used up; the file is kept"
     wait = max(1, (oldest + _WINDOW - now) // SECOND)
+    message = (
+        f"The quota of {limit} interpretations in 30 days is used up. The file is kept. "
+        f"Interpret it again in {wait} seconds."
+    )
     raise Unavailable("interpretation.quota", message, limit=limit, retry_after=wait)
 
 
-# Restate a run: what an interpreter once read out of a file is said again, as the last word.
+# Restate a run: add the observations of an earlier interpretation again, as the latest ones.
 #
-# Nothing is interpreted anew, so that whoever brings an old file again needs no quota, and a
-# language model cannot change its mind.
+# No interpreter is asked. The call needs no quota, and the result cannot differ.
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset(), found=0)
 
 
 async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDraft) -> int:
-    """Say again what the run says of entities of which somebody has said otherwise since.
+    """Add the run's observations again for entities that were contradicted since.
 
-    How many observations were added; none where all of it still stands as the last word. Of a
-    source that came in batches the words of each batch are said again by a commit of their own.
+    Return the number of added observations. Each batch of a source has a commit of its own.
     """
     runs = [run]
     while (before := await _batch(canon, account, run, len(runs))) is not None:
@@ -213,7 +214,7 @@ async def _batch(
 async def _restated(
     canon: Canon, caller: Caller, account: Account, run: RunDraft, after: int
 ) -> int:
-    """Say again what the run said, which so many observations of its source come before."""
+    """Restate one run, whose observations begin after `after` others of its source."""
 
     async def prepare(new_id: NewId) -> Change[int]:
         stated = [each async for each in _stated(canon, account, run, after)]
@@ -229,7 +230,7 @@ async def _restated(
         if not again:
             return _NONE
         reads = {*entities, *(each.id for each in roots.values())}
-        # Of several that are seen at one instant the one with the greatest id came last.
+        # Of several observations at one instant the one with the greatest id wins.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
         made = [
             narrowed(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
@@ -252,13 +253,13 @@ async def _restated(
 async def _stated(
     canon: Canon, account: Account, run: RunDraft, after: int
 ) -> AsyncIterator[Observation]:
-    """What the run said, each statement once however often it was said again, in order.
+    """Yield the run's observations in order, each statement once.
 
-    Whom a record only names is not said again: that is known, and nothing else was said of them.
+    Observations that only name an entity are omitted, because the entity is known by now.
     """
     seen: set[bytes] = set()
     offset, total, left = after, after + 1, run.observations_created
-    while offset < total and left > 0:  # what was said again follows all that it said first
+    while offset < total and left > 0:  # restated observations come after the original ones
         page = await canon.state.observations_from(run.source_id, limit=PAGE_MAX, offset=offset)
         for each in page.items:
             statement = encode_json([each.entity_id, each.fields])
@@ -273,7 +274,7 @@ async def _stated(
 async def _known(
     sight: Sight, ids: list[EntityId]
 ) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
-    """The entities with these ids and who answers for each today, without those erased."""
+    """Return the entities with these ids and their survivors, without erased ones."""
     found = await sight.things(dict.fromkeys(ids))
     entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
     moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
@@ -282,23 +283,23 @@ async def _known(
     return entities, {**entities, **{i: e for i, e in answering if isinstance(e, Entity)}}
 
 
-# Record a source: its records become canon by one commit, with the run that read them out of it.
+# Record a source: its records become canon in one commit, with the run that read them.
 #
-# Recording the same source again adds nothing, unless somebody has said otherwise since: then its
-# word is given once more, as what was said last.
+# Recording the same source again adds nothing, unless it was contradicted since. Then its values
+# are added once more, as the latest ones.
 
 _PHASES: Final = 3
-"""Each record is read, matched with what is known, and kept."""
+"""Each record is read, matched with known entities, and kept."""
 
 NOTED: Final = "interpretation.noted"
-"""The code of what an interpreter says of its reading as a whole."""
+"""The code of an interpreter's note on a whole file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What became of a statement; `again`: the source was there before.
+    """The outcome of a statement; `again` if the source existed before.
 
-    `total` records were kept, of which `records` are the first.
+    `total` counts the records kept; `records` holds the first of them.
     """
 
     source: SourceDraft
@@ -312,11 +313,11 @@ class Recorded:
 
 
 async def record_source(canon: Canon, caller: Caller, statement: Statement) -> Recorded:
-    """Write everything that the source states, or nothing.
+    """Record all records of the source in one commit.
 
     Raises:
-        InvalidInput: as `require_bounds` says.
-        CanonryError: as commits say.
+        InvalidInput: those of `require_bounds`.
+        CanonryError: those of `commit_change`.
     """
     account, source = statement.account, statement.source
     weight = len(statement.records) * OF_RECORD
@@ -348,7 +349,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_excerpts(statement)]
             beside = {str(each.id): each for each in told}
             there = await own.things(beside)
-            # What was made before stands, unless it was taken back or erased.
+            # Existing relations and snippets stay; withdrawn or erased ones are made again.
             stands = {i for i, thing in there.items() if isinstance(thing, Relation | Snippet)}
             entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
             run = _run(canon, statement, run_id, recording, warnings)
@@ -373,7 +374,7 @@ def _recorded(
     recording: Recording,
     warnings: Sequence[Warned],
 ) -> Recorded:
-    """What became of the statement; `known` is its source where that was recorded before."""
+    """Return the outcome of the statement; `known` is its source if that existed before."""
     return Recorded(
         source=known or statement.source,
         run=run,
@@ -390,14 +391,14 @@ def _recorded(
 
 
 def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:
-    """What a retry finds, told as the earlier call that wrote it would have told it."""
+    """Return the outcome of a retry as the reply of the earlier call."""
     made = {each.id for each in receipt.made(SourceDraft, EntityDraft)}
     seen: dict[EntityId, list[ObservationId]] = {}
     for each in receipt.made(ObservationDraft):
         if isinstance(each, ObservationDraft):
             seen.setdefault(each.entity_id, []).append(each.id)
     times = Counter(each.entity_id for each in found.records)
-    # Of whom a record only named before it was told of, one observation comes first.
+    # An entity that was named before its own record has one more observation, which comes first.
     told = {i: iter(ids[-times[i] :]) for i, ids in seen.items()}
     records: list[RecordedAs] = []
     for one in found.records:
@@ -410,7 +411,7 @@ def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:
 
 
 async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
-    """With which priority the source spoke last."""
+    """Return the priority of the source's last observation."""
     page = await canon.state.observations_from(source.id, limit=1, offset=0)
     if page.total > 1:
         page = await canon.state.observations_from(source.id, limit=1, offset=page.total - 1)
@@ -438,17 +439,17 @@ def _warnings(
 ) -> tuple[Warned, ...]:
     found: list[Warned] = []
     if weighed is not None and weighed > statement.priority:
-        message = f"this was recorded with priority {weighed}, and what it said then keeps it"
+        message = f"The earlier values of this source keep their priority {weighed}."
         found.append(Warned(code="source.priority-kept", message=message, path="/source_priority"))
     if len(statement.excerpts) > EXCERPTS_MAX:
-        message = f"only the first {EXCERPTS_MAX} passages of the text are searched"
+        message = f"Search covers only the first {EXCERPTS_MAX} passages of the text."
         found.append(Warned(code="text.too-long", message=message, path="/file_content"))
     found += [Warned(code=NOTED, message=note, path="") for note in statement.notes]
     return (*found, *(w for a in reading.assertions for w in a.warnings))
 
 
 def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft]:
-    """From each record to what came with it in files of their own."""
+    """Yield relations from each record to the entities of its inner files."""
     evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),)
     for place, entity_id in statement.brought:
         from_id = recording.records[place].entity_id
@@ -486,7 +487,7 @@ def source_of_words(
     content: bytes,
     properties: Mapping[str, Any] | None = None,
 ) -> SourceDraft:
-    """A source that holds its JSON itself; the same words of one user are the same source."""
+    """Make a source that contains its JSON; equal content of one user is the same source."""
     digest = sha256(content).hexdigest()
     return SourceDraft(
         id=source_id_of(account.user_id, digest),
@@ -507,7 +508,7 @@ def source_of_words(
 
 ENTITY_TYPE: Final = "entity_type"
 SKEW: Final = 60 * SECOND
-"""So far two clocks may be apart."""
+"""The accepted difference between two clocks."""
 
 _CODE: Final = "codebase_entity"
 _CONFIG: Final = {"provider": "records"}
@@ -515,7 +516,7 @@ _CONFIG: Final = {"provider": "records"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenRecords:
-    """Records as they are handed over, and who read them out of what, and when."""
+    """Records as the caller gives them, with the time and provenance of their extraction."""
 
     entities: Sequence[Mapping[str, Any]]
     priority: int = PRIORITY_STRUCTURED
@@ -526,22 +527,22 @@ class GivenRecords:
 async def ingest_records(
     canon: Canon, caller: Caller, user_id: str | None, given: GivenRecords
 ) -> Recorded:
-    """Keep the records, all of them or none.
+    """Record all given records, or none.
 
     Raises:
-        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, `time.future`, or as
-            recording says.
+        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, `time.future`, or
+            those of `record_source`.
     """
     account = require_account(caller, user_id)
     if not given.entities:
-        message = "hand over at least one entity, or a file"
+        message = "`entities` is empty. Give at least one entity, or a file."
         raise InvalidInput("records.none", message, path="/entities")
     if not 0 <= given.priority < PRIORITY_CORRECTION:
         most = PRIORITY_CORRECTION - 1
-        message = f"source_priority lies between 0 and {most}; a correction has more"
+        message = f"`source_priority` is {given.priority}; it must be between 0 and {most}."
         raise InvalidInput("records.priority", message, path="/source_priority")
     if given.observed_at is not None and given.observed_at > canon.clock.now() + SKEW:
-        message = "extracted_at lies in the future, where it would outlast all that is said later"
+        message = "`extracted_at` is in the future. Give the time at which the records were read."
         raise InvalidInput("time.future", message, path="/provenance/extracted_at")
     weight = len(given.entities) * OF_RECORD
     content, records = await aside(
@@ -565,30 +566,30 @@ def _found(record: Mapping[str, Any]) -> Found:
     fields = {name: value for name, value in record.items() if name != ENTITY_TYPE}
     kind = str(record[ENTITY_TYPE])
     inner = fields.get("fields")
-    if kind == _CODE and isinstance(inner, Mapping):  # whose own kind is called entity_type too
+    if kind == _CODE and isinstance(inner, Mapping):  # its fields have an entity_type too
         own = {f"codebase_{n}" if n == ENTITY_TYPE else n: v for n, v in inner.items()}
         fields = {**own, **{n: v for n, v in fields.items() if n != "fields"}}
     return Found(entity_type=kind, fields=fields)
 
 
-# Record in batches: of very many records of a source each batch becomes canon by one commit.
+# Record in batches: the records of a large source become canon in several commits.
 #
-# A batch is written whole or not at all and has a run of its own; the run of the source is that of
-# the last one. So whoever brings a file again that was interrupted goes on where it ended.
+# Each batch is one commit with its own run. The run of the last batch stands for the source. An
+# interrupted file therefore continues where it stopped when it is sent again.
 
 TOGETHER: Final = 2_500
 _TOLD_MAX: Final = 100
-"""So many duplicates and warnings of all batches are told."""
+"""The most duplicates and warnings that are reported for all batches."""
 
 
 async def record_batches(
     canon: Canon, caller: Caller, statement: Statement, records: Sequence[Found]
 ) -> Recorded:
-    """Write all records that the source states: at once, or in batches where they are very many.
+    """Record all records of the source, in batches if there are more than `RECORDS_MAX`.
 
     Raises:
-        InvalidInput: as `require_bounds` says.
-        CanonryError: as commits say; what was written before stays.
+        InvalidInput: those of `require_bounds`.
+        CanonryError: those of `commit_change`; earlier batches stay.
     """
     total = len(records)
     if total <= RECORDS_MAX:
@@ -613,7 +614,7 @@ def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
 
 
 def _numbered_batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
-    """One of the batches before the last, which says alone what is said of the whole."""
+    """Return a batch before the last. Notes and excerpts come with the last one."""
     return replace(
         statement,
         records=_some(records, number),
@@ -626,7 +627,7 @@ def _numbered_batch(statement: Statement, records: Sequence[Found], number: int)
 
 
 def _from(caller: Caller, begin: int, size: int, whole: int) -> Caller:
-    """The caller, who is told of a batch of this size as of so much of the whole."""
+    """Return the caller with progress of a batch scaled to the whole."""
 
     async def tell(done: float, total: float | None, message: str) -> None:
         share = done / total if total else 0.0
@@ -636,7 +637,7 @@ def _from(caller: Caller, begin: int, size: int, whole: int) -> Caller:
 
 
 def _with(whole: Recorded | None, batch: Recorded) -> Recorded:
-    """What became of the batches so far; of the records those of the first are told."""
+    """Add the outcome of a batch to that of the earlier ones; `records` are of the first."""
     if whole is None:
         return batch
     return replace(

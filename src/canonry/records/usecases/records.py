@@ -50,9 +50,9 @@ from canonry.values.observations import LAST, PRIORITY_STRUCTURED, SPECIFICITY_S
 async def list_entities(
     canon: Canon, caller: Caller, user_id: str | None, query: EntityQuery
 ) -> Page[Entity]:
-    """The entities that the caller may read, in the order in which they were first seen.
+    """List the entities that the caller may read, in the order of their first observation.
 
-    With `user_id` they are those of that user's account alone.
+    With `user_id`, list only those of that user's account.
 
     Raises:
         InvalidInput: `user.mismatch`.
@@ -65,7 +65,7 @@ async def list_entities(
 
 
 async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> Page[TimelineEvent]:
-    """The events of the caller's account, newest first.
+    """List the events of the caller's account, newest first.
 
     Raises:
         NotFound: `source.unknown`.
@@ -79,28 +79,27 @@ async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> P
 async def survivors_of(
     canon: Canon, caller: Caller, events: Sequence[TimelineEvent]
 ) -> Mapping[str, Entity]:
-    """The entities that events are about, by every id under which they were observed."""
+    """Return the survivors of the entities in events, by each observed id."""
     about = {e.entity_id for each in events for e in each.entries}
     return await read_by(canon, caller).roots(about)
 
 
-# Read records: what each record of a statement says, by the schemas in force.
+# Read the records of a statement by the schemas in force.
 #
-# Types that nobody knows get a schema that fits their records.
+# Unknown types get a schema that is derived from their records.
 
 OCCURRENCE: Final = "occurrence"
-"""The field that numbers records of one source that say the same."""
+"""The field that numbers equal records of one source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The records of a source, by which configuration they were read, with which weight.
+    """The records of a source with their configuration and priority.
 
-    `source` is as it is made if it is not there yet. `repeatable`: recording it again may add.
-    `notes` is what an interpreter says of its reading as a whole. `brought` has entities that
-    came in files within the source, each with the place of the record that it belongs to;
-    `excerpts` are the text of the source, to be searched. `alike` are all records of the source,
-    where these are the first batch of them: what is derived of a type has to fit them all.
+    `source` is used if it does not exist yet. `repeatable`: recording it again may add
+    observations. `notes` are an interpreter's notes on the whole file. `brought` pairs the index
+    of a record with an entity of an inner file. `excerpts` are the searchable text. `alike` holds
+    all records of the source for its first batch, because a derived schema must fit them all.
     """
 
     account: Account
@@ -120,10 +119,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordReading:
-    """A statement as the schemas read it, and the schemas that have to be registered first.
+    """A statement as the schemas read it, and the schemas to register with it.
 
-    `again`: the statement was recorded before, so that only what has changed since is news, or all
-    of it where it is `heavier` now.
+    `again`: the statement was recorded before and adds only changes. If its priority is now higher
+    (`heavier`), it adds everything.
     """
 
     statement: Statement
@@ -139,7 +138,7 @@ class RecordReading:
 async def read_records(
     canon: Canon, statement: Statement, run_id: RunId, pace: Pace, *, again: bool
 ) -> RecordReading:
-    """Read all records by the schemas in force; unknown types get one that fits them."""
+    """Read all records by the schemas in force; derive schemas for unknown types."""
     account = statement.account
     types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
     schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
@@ -182,7 +181,7 @@ async def read_records(
 def _numbered(
     account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[Found]
 ) -> Sequence[Found]:
-    """The records, with their number where nothing else tells them from an equal one before."""
+    """Number equal records that have no key of their own."""
     readers: dict[str, KeyReader] = {}
     numbered: list[Found] = []
     for record in records:
@@ -207,7 +206,7 @@ async def companions_named(
     assertions: Sequence[Assertion],
     pace: Pace,
 ) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
-    """Whom the records name, for each record; the same name is read once."""
+    """Return assertions of the parties that each record names; equal names share one."""
     read: dict[tuple[str, str], Assertion] = {}
     found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
     async for index, assertion in in_turns(enumerate(assertions), pace.every):
@@ -229,7 +228,7 @@ async def companions_named(
 def _fitting_all(
     account: Account, schemas: Mapping[str, EntitySchema], records: Iterable[Found]
 ) -> Mapping[str, EntitySchema]:
-    """The schema for each type of these records, which are looked at one by one."""
+    """Return the schema for each type of these records."""
     by_type: dict[str, dict[str, FieldType]] = {}
     for record in records:
         kind = type_named(record.entity_type)
@@ -247,7 +246,7 @@ def _fitting(
     schema: EntitySchema | None,
     types: Mapping[str, FieldType],
 ) -> EntitySchema:
-    """The schema in force, or one derived from the records, or the derived one grown by them."""
+    """Return a declared schema unchanged; derive or extend any other."""
     if schema is not None and not schema.derived:
         return schema
     derived = schema_of_types(account.space, entity_type, types)
@@ -261,16 +260,17 @@ def _fitting(
     return next_version(schema, account, fields=fields, identity=identity_by(entity_type, fields))
 
 
-# Earlier statements: what sources said last of each field, and whether one says otherwise now.
+# Earlier statements: compare new values with the last value of the sources.
 #
-# A snapshot keeps nothing beside a correction, so that what stands there has to be looked up.
+# A snapshot keeps only the correction of a corrected field. The last value of the sources has to
+# be looked up in the observations.
 
 LastWord: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
-"""(entity, field) -> the value that a source said last, and when that was seen."""
+"""(entity, field) -> the last value of the sources, and the time of its observation."""
 
 
 async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastWord:
-    """What sources said last of each corrected field of these entities."""
+    """Return the sources' last value of each corrected field of these entities."""
     found: LastWord = {}
     for entity in {each.id: each for each in entities}.values():
         corrected = {
@@ -291,7 +291,7 @@ async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
-    """What sources said last of entities: of each alone, and of whoever answers for it."""
+    """The sources' last values of entities: of each alone, and of each family."""
 
     alone: LastWord
     together: LastWord
@@ -300,7 +300,7 @@ class LastWords:
 async def last_words_of(
     canon: Canon, entities: Iterable[Entity], roots: Iterable[Entity]
 ) -> LastWords:
-    """What sources said last of each corrected field, of each of the entities and of the roots."""
+    """Return the sources' last values of corrected fields, of the entities and of the roots."""
     several = [each for each in roots if each.members]
     return LastWords(
         alone=await _beside_corrections(canon, map(alone, entities)),
@@ -311,10 +311,10 @@ async def last_words_of(
 def is_news(
     entity: Entity, root: Entity, fields: Mapping[str, Any], last: LastWords, at: Instant | None
 ) -> bool:
-    """Whether `fields`, as the canon calls them, say otherwise than what was said last.
+    """Tell whether `fields`, with their prefixes, differ from the last values.
 
-    It is news if it is to the entity alone, so that taking a merge back leaves what it would be
-    without it, or to the `root` that answers for it. `at` is when they were seen; None means now.
+    They are compared for the entity alone, which matters if its merge is undone, and for its
+    survivor `root`. `at` is the time of the observation; None means now.
     """
     return _is_news(alone(entity), fields, last.alone, at) or (
         bool(root.members) and _is_news(root, fields, last.together, at)
@@ -337,14 +337,14 @@ def _is_news(
 
 
 def content_of(entity_type: str, fields: Mapping[str, Any]) -> bytes:
-    """What a record says of somebody of a type, as something to compare."""
+    """Encode the type and the fields of a record for comparison."""
     return encode_json([entity_type, dict(fields)])
 
 
 async def earlier_addressees(
     canon: Canon, space: SpaceId, source_id: SourceId
 ) -> Mapping[bytes, EntityId]:
-    """Whom a source spoke of when it was recorded before, by what it said of them."""
+    """Return the entities that a source described before, by content."""
     observed: list[tuple[EntityId, dict[str, Any]]] = []
     start = len(PROPERTY_PREFIX)
     async for each in every_item(partial(canon.state.observations_from, source_id)):
@@ -360,21 +360,21 @@ async def earlier_addressees(
     return found
 
 
-# Similar entities: what a user's canon has already of those that records may be about.
+# Similar entities: entities of an account that records may describe.
 #
-# They are taken one by one, whoever answers for them today: a record is about the one that bears
-# its key, so that a merge that is taken back gives everything back.
+# Merged entities are looked up one by one: a record describes the one with its key. If the merge
+# is undone, each entity gets its observations back.
 
 _FOUND_MAX: Final = 20
-"""So many entities that bear one identifier are compared."""
+"""The most entities with one identifier that are compared."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Similar:
-    """`entities` are all that may be meant, one by one; `roots` those that answer for them.
+    """Candidates for records: `entities` one by one, and their survivors in `roots`.
 
-    `others` bear a key or look so, and cannot be meant. `contested` are the texts under which
-    several are found, `reads` the keys that all this rests on.
+    `others` share a key or a look-alike name, but cannot be described by the records. `contested`
+    are texts of several entities; `reads` are the keys that the result depends on.
     """
 
     entities: Mapping[str, Entity]
@@ -386,7 +386,7 @@ class Similar:
 
 
 async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
-    """Everything that an assertion's keys lead to, in a few reads."""
+    """Look up all entities for the keys of the assertions in a few reads."""
     first = Counter(each.ids[0] for each in assertions)
     ids: set[str] = {each for assertion in assertions for each in assertion.ids}
     own = canon.within(account.space)
@@ -423,10 +423,10 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
 async def _with_families(
     canon: Canon, account: Account, found: Mapping[str, Any]
 ) -> Mapping[str, Entity]:
-    """The entities of the account among those found, with their roots and all their members."""
+    """Return the account's entities among those found, with their survivors and members."""
     own = {i: e for i, e in found.items() if isinstance(e, Entity) and e.space == account.space}
     missing = {e.merged_into for e in own.values() if e.merged_into is not None} - own.keys()
-    for _ in range(2):  # the roots first, and then whoever else was merged into them
+    for _ in range(2):  # first the survivors, then the other entities merged into them
         if missing:
             more = await canon.within(account.space).things(missing)
             own |= {i: e for i, e in more.items() if isinstance(e, Entity)}
@@ -437,7 +437,7 @@ async def _with_families(
 async def _bearers(
     canon: Canon, account: Account, assertions: Sequence[Assertion]
 ) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[Bearer]]]:
-    """The wanted entities by type, and by type and text those that ever bore a name, or look so."""
+    """Return the searched texts by type, and the owners of each text by type and text."""
     wanted: dict[str, set[str]] = {}
     for assertion in assertions:
         texts = {*assertion.looks}

@@ -53,14 +53,13 @@ from canonry.values.moments import StoryPlace
 from canonry.values.observations import Accumulator, Observation, ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
-# Derived edges: an entity refers to whomever its fields name, for as long as they name them.
+# Derived edges: an entity refers to the parties in its fields as long as the fields name them.
 #
-# An edge that a field made stands while the entity's own word names whom it leads to, whichever
-# source said that, in whatever order things arrived; it holds on when the field returns. One that a
-# user has asked for depends on no field.
+# The edge ends when no field of the entity names its target, and resumes when one does again. An
+# edge that a user has requested does not depend on fields.
 
 FIELD: Final = "field"
-"""The property of an edge that says which field made it."""
+"""The property of a derived edge that holds the name of its field."""
 
 _KEYS: Final = {kind: KeyReader(TRUTH_TYPES[kind]) for kind in ("company", "person")}
 _REASON: Final = "the field that made it names somebody else"
@@ -68,7 +67,7 @@ _REASON: Final = "the field that made it names somebody else"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetoldEntity:
-    """What an entity's own fields were, and what they are once more has been said of it."""
+    """The fields of an entity before and after new observations."""
 
     id: EntityId
     schema: EntitySchema
@@ -77,12 +76,12 @@ class RetoldEntity:
 
     @property
     def named(self) -> frozenset[str]:
-        """The keys of everybody whom the fields name now."""
+        """The keys of all parties that the fields name now."""
         return self._named(self.after)
 
     @property
     def renames(self) -> bool:
-        """Whether they name others than they did."""
+        """Whether the fields name other parties than before."""
         return self._named(self.before) != self.named
 
     def _named(self, own: Accumulator) -> frozenset[str]:
@@ -94,7 +93,7 @@ class RetoldEntity:
 
 
 def named_in(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(key, name) of everybody whom the fields of a record name."""
+    """Yield (key, name) of all parties that the fields of a record name."""
     for _, whom, name in companions_of(entity_type, fields):
         for key in _KEYS[whom].keys({"name": name}):
             yield key_mark(key), name
@@ -104,7 +103,7 @@ def retellings(
     drafts: Iterable[ObservationDraft],
     about: Callable[[EntityId], tuple[EntitySchema, Accumulator]],
 ) -> Iterator[RetoldEntity]:
-    """Those of whom something was said before, or several drafts speak; `about` knows them."""
+    """Yield the entities of drafts with earlier or several observations; `about` looks them up."""
     said: dict[EntityId, list[ObservationDraft]] = {}
     for each in drafts:
         said.setdefault(each.entity_id, []).append(each)
@@ -115,14 +114,14 @@ def retellings(
 
 
 def stands(edge: RelationDraft, target: Collection[str], named: Collection[str]) -> bool:
-    """Whether an edge stands: no field has made it, or its target bears a key of those named."""
+    """Tell whether an edge stays: it is not derived, or its target has one of the named keys."""
     return FIELD not in edge.properties or not set(named).isdisjoint(target)
 
 
 async def edges_following(
     canon: Canon, account: Account, retold: Iterable[RetoldEntity]
 ) -> tuple[list[Entry], frozenset[str]]:
-    """What becomes of the edges that there are, and the keys that this rests on."""
+    """Return entries that end or resume derived edges, and the keys that they depend on."""
     named = {each.id: each.named for each in retold if each.renames}
     edges = await _edges_from(canon, account, frozenset(named)) if named else []
     found = await canon.within(account.space).things({each.to_id for each in edges})
@@ -142,13 +141,13 @@ async def edges_following(
 
 
 def derived(edge: Relation) -> bool:
-    """Whether only fields have asked for an edge."""
+    """Tell whether an edge is derived from fields alone."""
     words = (edge.authority, *(each.authority for each in edge.again))
     return FIELD in edge.properties and all(word is Authority.SOURCE for word in words)
 
 
 async def _edges_from(canon: Canon, account: Account, ids: frozenset[EntityId]) -> list[Relation]:
-    """The edges that fields of these entities have made, also those that have ended."""
+    """Return the derived edges from these entities, including ended ones."""
     query = RelationQuery(
         spaces=frozenset((account.space,)),
         entities=ids,
@@ -162,20 +161,20 @@ async def _edges_from(canon: Canon, account: Account, ids: frozenset[EntityId]) 
     ]
 
 
-# Relate entities: a typed edge whose id follows from its type and ends, so that it is there once.
+# Relate entities: the id of an edge follows from its type and ends, which makes it unique.
 #
-# Saying it again adds what is new in its metadata and changes nothing else.
+# Relating the same entities again adds new metadata and changes nothing else.
 
 _WALKED_MAX: Final = 20_000
-"""So many entities are walked in search of a cycle."""
+"""The most entities that the search for a cycle visits."""
 
 
 async def relate_entities(
     canon: Canon, caller: Caller, rel_type: str, ends: Sequence[str], metadata: Mapping[str, Any]
 ) -> tuple[Relation, bool]:
-    """Let an edge stand between two entities of the caller's account; and whether it stood before.
+    """Relate two entities of the caller's account; return the edge, and whether it existed.
 
-    The ids of the `ends` may be those of merged entities.
+    The `ends` may be ids of merged entities.
 
     Raises:
         InvalidInput: `relationship.type-unknown` or `relationship.to-itself`.
@@ -187,7 +186,7 @@ async def relate_entities(
     account, inner = account_of(caller), within_account(caller)
     await require_all(canon, inner, Entity, ends)
     from_id, to_id = map(EntityId, ends)
-    # The edge is one between those who were named: taking a merge back gives it back to them.
+    # The edge connects the named entities, which keep it if their merge is undone.
     player = Authority.PLAYER
     asked = edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
 
@@ -195,7 +194,7 @@ async def relate_entities(
         del new_id  # the id follows from the edge
         from_, to = await require_all(canon, inner, Entity, ends)
         if from_.id == to.id:
-            message = "a relationship connects two entities; these two are one"
+            message = "Source and target are one entity. Name two different entities."
             raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
         reads = {thing_key(each) for each in (*ends, from_.id, to.id, asked.id)}
         found = await canon.within(account.space).thing(asked.id)
@@ -205,9 +204,7 @@ async def relate_entities(
         if rel_type in ACYCLIC:
             leads, seen = await leads_to(canon, rel_type, to, from_)
             if leads:
-                message = (
-                    f"the target leads back to the source over {rel_type}; this would be a cycle"
-                )
+                message = f"This would be a cycle: {rel_type} leads from the target to the source."
                 raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
             reads |= set(map(relations_key, seen))
         return Change(entries=(Made(thing=asked),), reads=frozenset(reads), found=False)
@@ -220,7 +217,7 @@ async def relate_entities(
 
 def _require_type(rel_type: str) -> None:
     if rel_type not in list(TruthRelation):
-        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        message = f"`relationship_type` must be one of {', '.join(TruthRelation)}."
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
 
 
@@ -234,7 +231,7 @@ def edge(
     authority: Authority = Authority.SOURCE,
     evidence: tuple[Evidence, ...] = (),
 ) -> RelationDraft:
-    """The edge of a type between two entities of an account, not yet recorded."""
+    """Make the draft of an edge between two entities of an account."""
     return RelationDraft(
         id=RelationId(relation_id_of(account.user_id, rel_type, from_id, to_id)),
         space=account.space,
@@ -251,7 +248,7 @@ def edge(
 
 
 def _asked_for(found: Relation) -> Iterator[Entry]:
-    """A user's word for an edge that a field made: it depends on the field no longer."""
+    """Yield entries that make an edge independent of fields at a user's request."""
     if found.ended:
         yield RelationResumed(relation_id=found.id)
     if derived(found):
@@ -276,7 +273,7 @@ def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
 async def leads_to(
     canon: Canon, rel_type: str, start: Entity, goal: Entity
 ) -> tuple[bool, frozenset[str]]:
-    """Whether edges of a type lead from one entity to another, and the entities walked.
+    """Tell whether edges of a type lead from one entity to another; also return those visited.
 
     Raises:
         Unavailable: `relationship.too-far`.
@@ -297,17 +294,17 @@ async def leads_to(
         if not ends.isdisjoint(family_of(goal)):
             return True, frozenset(seen)
         if len(seen) > _WALKED_MAX:
-            message = "too much hangs on the target to rule out a cycle"
+            message = f"The search for a cycle stopped after {_WALKED_MAX} entities."
             raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
         frontier = {e.id: e for e in (await canon.within(start.space).roots(ends - seen)).values()}
     return False, frozenset(seen)
 
 
 WHOLE_MAX: Final = 5_000
-"""So many relations of one entity are looked at together for those that a merge made one."""
+"""The most relations of one entity that are combined after merges."""
 
 LOOKED_THROUGH_MAX: Final = 50_000
-"""So many relations of merged entities are looked through."""
+"""The most relations of merged entities that are read."""
 
 
 async def list_relationships(
@@ -320,7 +317,7 @@ async def list_relationships(
     limit: int,
     offset: int,
 ) -> tuple[Sequence[Relation], int]:
-    """An entity's relationships with survivors at their ends, and how many there are.
+    """Return a page of an entity's relationships between survivors, and their total.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -339,7 +336,7 @@ async def list_relationships(
         offset=offset,
     )
     first = await canon.state.relations(revised(wanted, limit=PAGE_MAX, offset=0))
-    if len(family) == 1 and first.total > WHOLE_MAX:  # so many are counted as they are stored
+    if len(family) == 1 and first.total > WHOLE_MAX:  # too many to combine
         page = await canon.state.relations(wanted)
         return await _laid_together(canon, caller, page.items), page.total
     edges = list(first.items) if first.total <= PAGE_MAX else []
@@ -347,7 +344,7 @@ async def list_relationships(
         async for each in every_match(canon.state.relations, wanted):
             edges.append(each)
             if len(edges) > LOOKED_THROUGH_MAX:
-                message = "too many relationships hang on the merged entities; ask for one type"
+                message = "The entity has too many relationships. Ask for one `relationship_type`."
                 raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
     shown = await _laid_together(canon, caller, edges)
     return shown[offset : offset + limit], len(shown)
@@ -356,7 +353,7 @@ async def list_relationships(
 async def read_relationship(
     canon: Canon, caller: Caller, rel_type: str, from_id: str, to_id: str
 ) -> Relation:
-    """The relationship of a type between two entities, whichever of their names it was made under.
+    """Return the relationship of a type between two entities, or entities merged into them.
 
     Raises:
         InvalidInput: `relationship.type-unknown`.
@@ -373,7 +370,7 @@ async def read_relationship(
     found = await canon.within(account.space).things(ids)
     standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
     if not standing:
-        message = "no relationship of this type stands between the two"
+        message = f"No {rel_type} relationship leads from the source to the target."
         raise NotFound("relationship.unknown", message, kind="relationship")
     family: dict[str, EntityId] = {each: e.id for e in (from_, to) for each in e.members}
     return next(iter(laid_together(standing, family)))
@@ -382,7 +379,7 @@ async def read_relationship(
 async def _laid_together(
     canon: Canon, caller: Caller, edges: Sequence[Relation]
 ) -> Sequence[Relation]:
-    """The relations between those who answer for whoever stands at their ends, each once."""
+    """Return the relations with survivors at their ends, each once."""
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
     found = await read_by(canon, caller).things(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
@@ -390,12 +387,12 @@ async def _laid_together(
 
 
 AROUND_MAX: Final = 100
-"""So many of each kind are given."""
+"""The most items of each kind in a neighbourhood."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
-    """What was found around a node; `truncated`: of some kind there is more."""
+    """The items around a node; `truncated` if some kind has more."""
 
     entities: Sequence[Entity] = ()
     relations: Sequence[Relation] = ()
@@ -408,7 +405,7 @@ class Neighbourhood:
 async def neighbourhood_of_entity(
     canon: Canon, caller: Caller, entity_id: str
 ) -> tuple[Entity, Neighbourhood]:
-    """An entity with its relations, their other ends, its sources, events and observations.
+    """Return an entity with its relations and their ends, sources, events and observations.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -435,7 +432,7 @@ async def neighbourhood_of_entity(
 async def neighbourhood_of_source(
     canon: Canon, caller: Caller, source_id: str
 ) -> tuple[Source, Neighbourhood]:
-    """A source with what it says: observations, entities, what relates them, and their events.
+    """Return a source with its observations, entities, their relations and events.
 
     Raises:
         NotFound: `source.unknown`.

@@ -1,4 +1,4 @@
-"""Schemas: by which the types of a user's entities are read, and how a new version takes over."""
+"""Schemas of entity types in an account: read them, and register new versions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +34,10 @@ from canonry.values.moments import Instant
 
 
 async def versions_of(canon: Canon, account: Account, entity_type: str) -> Sequence[EntitySchema]:
-    """Every version of a type's schema, the newest first; the built-in one is the oldest."""
+    """Return every version of a type's schema, newest first; the built-in one is the oldest."""
     spaces = frozenset((account.space,))
     registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=0)
-    if registered.total > PAGE_MAX:  # the newest must not be missed, whatever becomes of the oldest
+    if registered.total > PAGE_MAX:  # read the newest page
         last = registered.total - PAGE_MAX
         registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=last)
     built_in = TRUTH_TYPES.get(entity_type)
@@ -48,9 +48,9 @@ async def versions_of(canon: Canon, account: Account, entity_type: str) -> Seque
 async def schemas_in_force(
     canon: Canon, account: Account, types: Iterable[str], *, at: Instant | None = None
 ) -> Mapping[str, EntitySchema]:
-    """The newest schema of each of these types, or the one that was newest at an instant.
+    """Return the newest schema of each type, or the one that was newest at an instant.
 
-    A type has the oldest schema before that was registered; one without a schema is missing.
+    Before its first registration a type has its oldest schema. Types without one are omitted.
     """
     found: dict[str, EntitySchema] = {}
     for entity_type in dict.fromkeys(types):
@@ -68,7 +68,7 @@ async def schemas_in_force(
 async def schemas_for(
     canon: Canon, account: Account, entities: Iterable[Entity], *, at: Instant | None = None
 ) -> Mapping[str, EntitySchema]:
-    """The schemas by which those of the entities are shown that lie in the account."""
+    """Return the schemas for those of the entities that are in the account."""
     own = (entity.entity_type for entity in entities if entity.space == account.space)
     return await schemas_in_force(canon, account, own, at=at)
 
@@ -76,12 +76,12 @@ async def schemas_for(
 def schema_of(
     schemas: Mapping[str, EntitySchema], account: Account, entity: Entity
 ) -> EntitySchema | None:
-    """The schema of an entity among those; none for entities of other spaces."""
+    """Return the entity's schema among these; None for entities of other spaces."""
     return schemas.get(entity.entity_type) if entity.space == account.space else None
 
 
 def next_version(schema: EntitySchema, account: Account, **changes: Any) -> EntitySchema:
-    """A later version of a schema in an account, with these changes."""
+    """Make the next version of a schema with these changes."""
     major, _, minor = schema.version.partition(".")
     version = f"{major}.{int(minor or 0) + 1}"
     return narrowed(
@@ -99,7 +99,7 @@ RESERVED: Final = frozenset({"entity_type", "schema_version"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchema:
-    """A schema as somebody asks for it; without identity rules those in force stay."""
+    """A requested schema; without identity rules the current ones stay."""
 
     entity_type: str
     fields: Sequence[FieldSpec]
@@ -110,7 +110,7 @@ class NewSchema:
 async def register_schema(
     canon: Canon, caller: Caller, user_id: str | None, new: NewSchema
 ) -> tuple[EntitySchema, bool]:
-    """The schema in force now, and whether it is new; the same again registers nothing.
+    """Register a schema; return the schema in force, and whether it is new.
 
     Raises:
         InvalidInput: `user.mismatch`, `schema.type`, `schema.fields`, `schema.identity` or
@@ -142,7 +142,7 @@ async def register_schema(
 async def list_schemas(
     canon: Canon, caller: Caller, entity_type: str | None
 ) -> Sequence[EntitySchema]:
-    """All versions of a type's schema, the newest first; or the newest of every type."""
+    """List all versions of a type's schema, newest first; or the newest of every type."""
     account = account_of(caller)
     if entity_type is not None:
         return await versions_of(canon, account, type_named(entity_type))
@@ -154,32 +154,32 @@ async def list_schemas(
 
 def _require_sound(entity_type: str, new: NewSchema) -> None:
     if not entity_type or len(entity_type) > NAME_MAX:
-        message = f"entity_type is a word of 1 to {NAME_MAX} characters"
+        message = f"`entity_type` must have 1 to {NAME_MAX} characters."
         raise InvalidInput("schema.type", message, path="/entity_type")
     if not 0 < len(new.fields) <= FIELDS_MAX:
-        message = f"a schema has 1 to {FIELDS_MAX} fields"
+        message = f"The schema has {len(new.fields)} fields; it must have 1 to {FIELDS_MAX}."
         raise InvalidInput("schema.fields", message, path="/fields")
     taken: set[str] = set()
     for spec in new.fields:
         for name in (spec.name, *spec.aliases):
             if not name.strip() or len(name) > NAME_MAX or name in RESERVED or name in taken:
-                message = "fields and aliases are distinct names, and none of them is reserved"
+                message = f"Each name must be new, not reserved, of 1 to {NAME_MAX} characters."
                 raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}")
             taken.add(name)
         if spec.event_type is not None and spec.type is not FieldType.DATE:
-            message = "only a date dates an event"
+            message = "Only a field of type date can have an `event_type`."
             raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}/event_type")
     names = {spec.name for spec in new.fields}
     for index, rule in enumerate(new.identity):
         if not rule or not names.issuperset(rule):
-            message = "a rule of identity names fields of the schema"
+            message = "An identity rule must name fields of this schema."
             raise InvalidInput("schema.identity", message, path=f"/identity/{index}")
 
 
 def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
-    """The schema with all that comes with Canonry: fields may be added, and nothing else changes.
+    """Extend a built-in schema by new fields, and refuse any other change.
 
-    What is stored is read by the fields of a type, and met by its rules: without them it is gone.
+    Stored records need the built-in fields and identity rules to be read and matched.
     """
     given = {spec.name: spec for spec in new.fields}
     fields = []
@@ -187,19 +187,19 @@ def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
         wanted = given.pop(spec.name, spec)
         same = (wanted.type, wanted.policy) == (spec.type, spec.policy)
         if not same or wanted.event_type not in {None, spec.event_type}:
-            message = f"{spec.name} is built in as a {spec.type} with {spec.policy}; leave it out"
+            message = f"{spec.name} is a built-in {spec.type} with {spec.policy}. Omit it."
             raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
         names = dict.fromkeys((*spec.aliases, *wanted.aliases))
         fields.append(replace(spec, aliases=tuple(names), required=wanted.required))
     taken = {name for spec in fields for name in (spec.name, *spec.aliases)}
     for spec in given.values():
         if not taken.isdisjoint((spec.name, *spec.aliases)):
-            message = f"{spec.name}, or an alias of it, is a name that is built in; choose another"
+            message = f"{spec.name} or one of its aliases is built in. Choose another name."
             raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
     rules = [list(rule.fields) for rule in built_in.identity]
     labels = [list(map(label_of, rule)) for rule in rules]
     if new.identity and list(map(list, new.identity)) not in (rules, labels):
-        message = f"{built_in.entity_type} is built in with its identity; leave it out"
+        message = f"The type {built_in.entity_type} has built-in identity rules. Omit `identity`."
         raise InvalidInput("schema.built-in", message, path="/identity")
     return replace(new, fields=(*fields, *given.values()), identity=())
 
@@ -212,7 +212,7 @@ def _made(
     rules = tuple(IdentityRule(fields=tuple(rule)) for rule in new.identity)
     if current is not None:
         built_in = TRUTH_TYPES.get(entity_type)
-        if built_in is not None:  # also where a former version had lost them
+        if built_in is not None:  # an earlier version may lack them
             current = replace(current, names=built_in.names, identity=built_in.identity)
         kept = tuple(
             rule
@@ -241,6 +241,6 @@ def _made(
 
 
 def _shape(schema: EntitySchema) -> object:
-    """What makes a version another one."""
+    """Return the parts of a schema that make it a different version."""
     fields = sorted(schema.fields, key=lambda spec: spec.name)
     return (fields, schema.identity, schema.label, schema.derived)

@@ -1,4 +1,4 @@
-"""The services of records: where files are kept, links to them, and tables of accounts."""
+"""Services of the records package: file stores, signed links, and tables of accounts."""
 
 import hmac
 import re
@@ -17,14 +17,14 @@ from canonry.records.ports.interpreter import FileHost, Interpreter
 from canonry.values.ids import SpaceId, is_uuid
 from canonry.values.moments import SECOND, Instant
 
-# Links to stored files: a storage key, an end and a signature over both, and nothing else.
+# Links to stored files: a storage key, an expiry time, and a signature over both.
 #
-# A link tells who signed it and until when it holds; it never tells where the file lies.
+# A link does not reveal the location of the file.
 
 EXPIRY_MIN: Final = 1
 EXPIRY_MAX: Final = 7 * 86_400
 EXPIRY_DEFAULT: Final = 3_600
-"""How long a link may hold, in seconds."""
+"""The lifetime of a link in seconds."""
 
 BUCKET: Final = "files"
 KEY_BYTES: Final = 32
@@ -36,7 +36,7 @@ _EXPIRES: Final = re.compile(r"[0-9]{1,12}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageKey:
-    """The name of a stored file: a bucket, whose it is, and the hash of its bytes."""
+    """The name of a stored file: a bucket, its user, and the hash of its bytes."""
 
     user_id: str
     digest: str
@@ -47,12 +47,12 @@ class StorageKey:
 
 
 def is_bucket(name: str) -> bool:
-    """Whether files may be kept under this name."""
+    """Tell whether a bucket may have this name."""
     return _BUCKET.fullmatch(name) is not None
 
 
 def storage_key(text: str) -> StorageKey | None:
-    """The storage key that a text is, if it is one."""
+    """Parse a storage key; None if the text is none."""
     bucket, _, rest = text.strip().strip("/").partition("/")
     user_id, _, digest = rest.partition("/")
     if is_bucket(bucket) and is_uuid(user_id) and _DIGEST.fullmatch(digest):
@@ -61,16 +61,16 @@ def storage_key(text: str) -> StorageKey | None:
 
 
 def link_to(key: StorageKey, secret: bytes, expires: Instant) -> str:
-    """The path and query of a link that holds until `expires`, to the second."""
+    """Return the path and query of a link that is valid until `expires`, to the second."""
     until = str(expires // SECOND)
     signature = _signed(key, secret, until)
     return f"/{BUCKET}/{key.user_id}/{key.digest}?expires={until}&signature={signature}"
 
 
 def holds(key: StorageKey, secret: bytes, expires: str, signature: str, now: Instant) -> bool:
-    """Whether a link was signed with `secret` and has not ended.
+    """Tell whether a link was signed with `secret` and has not expired.
 
-    The signature is compared in a time that does not tell how much of it is right.
+    The signature is compared in constant time.
     """
     if not _EXPIRES.fullmatch(expires) or not _SIGNATURE.fullmatch(signature):
         return False
@@ -88,24 +88,23 @@ _PAGE: Final = 500
 
 @dataclass(slots=True, kw_only=True)
 class UserFiles:
-    """The bytes of files, each user's apart from everybody else's.
+    """The files of all users, each user's in a separate blob store.
 
-    So what one user has tells nothing about another, and goes with that user. `users` are those
-    who have any.
+    `users` returns the users that have files.
     """
 
     blobs_of: Callable[[str], Blobs]
     users: Callable[[], Awaitable[Sequence[str]]]
 
     async def pages(self, user_id: str) -> AsyncIterator[Sequence[str]]:
-        """The digests of all bytes of one user, in order."""
+        """Yield pages of the digests of one user's files, in order."""
         last = ""
         while page := await self.blobs_of(user_id).digests(after=last, limit=_PAGE):
             yield page
             last = page[-1]
 
     async def kept(self) -> AsyncIterator[tuple[str, str]]:
-        """The user and the digest of all bytes that are there."""
+        """Yield the user and the digest of every stored file."""
         for user_id in await self.users():
             async for page in self.pages(user_id):
                 for digest in page:
@@ -114,9 +113,10 @@ class UserFiles:
 
 @dataclass(slots=True, kw_only=True)
 class Filing(UserFiles):
-    """The places and helpers for files; whoever serves sets `host` and `client`.
+    """File stores with interpreters and links; a server sets `host` and `client`.
 
-    `stored_at` says when bytes of a user were kept, in seconds since 1970. `secret` signs links.
+    `stored_at` returns the time at which a user's file was stored, in seconds since 1970. `secret`
+    signs links.
     """
 
     stored_at: Callable[[str, str], Awaitable[float | None]]
@@ -128,7 +128,7 @@ class Filing(UserFiles):
     client: ClientModel | None = None
 
     async def close(self) -> None:
-        """Let go of connections, and stop the host that was started."""
+        """Close connections and stop the file host."""
         for interpreter in self.interpreters.values():
             await interpreter.close()
         if self.host is not None:
@@ -136,14 +136,14 @@ class Filing(UserFiles):
 
 
 ROWS_MAX: Final = 50_000
-"""So many rows of all accounts together are kept between questions."""
+"""The most rows that all tables together keep between calls."""
 
 
 @dataclass(slots=True, eq=False)
 class RecordTable:
-    """The rows of an account by their ids, and the schemas in force for their types.
+    """The rows of an account by id, and the schemas of their types.
 
-    `ordered` are the rows as their records were first seen.
+    `ordered` has the rows in the order of their first observation.
     """
 
     position: Position = ORIGIN
@@ -151,23 +151,23 @@ class RecordTable:
     ordered: Sequence[RecordRow] = ()
     schemas: Mapping[str, EntitySchema] = field(default_factory=dict[str, EntitySchema])
     turn: Lock = field(default_factory=Lock)
-    """Held by whoever brings the table up to date."""
+    """The lock of a task that updates the table."""
 
 
 @dataclass(slots=True, eq=False)
 class RecordTables:
-    """The tables of those accounts that were asked last."""
+    """The tables of the most recently used accounts."""
 
     _kept: dict[SpaceId, RecordTable] = field(default_factory=dict[SpaceId, RecordTable])
 
     def of(self, space: SpaceId) -> RecordTable:
-        """The table of an account, which knows nothing yet where nobody has asked."""
+        """Return the table of an account; a new one is empty."""
         table = self._kept.pop(space, None) or RecordTable()
         self._kept[space] = table
         return table
 
     def let_go(self) -> None:
-        """Forget the tables that were asked longest ago, until the others fit."""
+        """Drop the least recently used tables until the others fit."""
         room = ROWS_MAX
         for space, table in reversed(tuple(self._kept.items())):
             room -= len(table.rows)
@@ -177,7 +177,7 @@ class RecordTables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordServices:
-    """Without `filing`, no files are kept."""
+    """The services of records; without `filing`, no files are stored."""
 
     filing: Filing | None = None
     record_tables: RecordTables = field(default_factory=RecordTables)

@@ -23,17 +23,17 @@ from canonry.values.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST
 from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator, Observation
 
-# Read a snapshot: an entity as it is shown now, as it was at an instant, or as it was known then.
+# Read a snapshot: an entity now, at an instant, or as it was known at an instant.
 #
-# `at` asks about what had been seen by then, in whatever order it became known; `known_at` asks
-# about what stood in the log by then. A merge counts from the instant at which it was recorded.
+# `at` (valid time) counts what was observed until then. `known_at` (transaction time) counts what
+# was recorded until then. A merge counts from the time of its record.
 
 _PAGES_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRead:
-    """An entity, folded from what counts, and how its schema of that time shows it."""
+    """An entity folded from the observations that count, shown by the schema of that time."""
 
     entity: Entity
     schema: EntitySchema | None
@@ -50,11 +50,11 @@ async def read_snapshot(
     at: Instant | None = None,
     known_at: Instant | None = None,
 ) -> SnapshotRead:
-    """The snapshot; an instant before the first observation gives an empty one.
+    """Read the snapshot of an entity; it is empty before the first observation.
 
     Raises:
         NotFound: `entity.unknown`.
-        Unavailable: `entity.too-long`, both instants are given and there is too much to fold.
+        Unavailable: `entity.too-long`, both times are given and there are too many observations.
     """
     (root,) = await require_readable(canon, caller, Entity, (entity_id,))
     then = root
@@ -115,7 +115,7 @@ async def _back_then(
 
 
 def _blank(entity: Entity) -> Entity:
-    """The entity before anything was said of it."""
+    """Return the entity without observations."""
     nothing: Accumulator = {}
     return revised(
         entity,
@@ -137,17 +137,17 @@ async def _observations(canon: Canon, wanted: Sequence[EntityId]) -> list[Observ
         found += page.items
         if len(found) >= page.total:
             return found
-    message = "this entity has too many observations to be folded in one call; ask by one instant"
+    message = "The entity has too many observations. Give only one of `at` and `as_known_at`."
     raise Unavailable("entity.too-long", message, id=wanted[0])
 
 
 _NAMED: Final = 20
-"""So many of the names that there are stand in an error."""
+"""The most field names that an error lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What a value comes from: a source, or whatever else was cited, or the word alone."""
+    """The origin of a value: a source, another cited item, or the observation itself."""
 
     id: str
     created_at: Instant
@@ -156,7 +156,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedField:
-    """A field's value and who said it, the newest first; `origins` has one for each of them."""
+    """A field's value with its observations, newest first, and the origin of each."""
 
     entity: Entity
     field: str
@@ -166,7 +166,7 @@ class TracedField:
 
 
 async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) -> TracedField:
-    """Everything that a field of the current snapshot rests on.
+    """Return the observations and origins of a field's current value.
 
     Raises:
         NotFound: `entity.unknown` or `field.unknown`.
@@ -190,15 +190,15 @@ async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) 
 
 
 def field_named(read: SnapshotRead, field: str) -> str:
-    """The field that a name or alias means."""
+    """Resolve a name or alias to the name of the field."""
     known = None if read.schema is None else read.schema.canonical(field)
     return known or field
 
 
 def no_field(known: Iterable[str]) -> NotFound:
-    """The error for a field of which the snapshot says nothing, with those that it has."""
-    names = ", ".join(sorted(known)[:_NAMED]) or "no field at all"
-    message = f"the snapshot has no such field; it has {names}"
+    """Return the error for a field that the snapshot lacks, with the fields that it has."""
+    names = ", ".join(sorted(known)[:_NAMED]) or "none"
+    message = f"The snapshot has no such field. Its fields: {names}."
     return NotFound("field.unknown", message, kind="field", path="/field")
 
 
@@ -213,21 +213,21 @@ def _origin(observation: Observation, found: Mapping[str, Thing]) -> Origin:
     )
 
 
-CORRECTED: Final = "a correction goes before everything else"
+CORRECTED: Final = "A correction outranks all other values."
 _REASONS: Final = {
-    LAST_WRITE.name: "what was seen last stands",
-    HIGHEST_PRIORITY.name: "what has the highest priority stands, of several what was seen last",
-    MOST_SPECIFIC.name: "what is most specific stands, then what has the highest priority",
-    MERGE_ARRAY.name: "the items of the highest priority present stand, each once",
-    "latest": "what was recorded last stands",
-    "names": "the name that was recorded last stands",
-    "tag_set": "each tag holds or not by what was recorded last of it",
+    LAST_WRITE.name: "The value that was observed last counts.",
+    HIGHEST_PRIORITY.name: "The value with the highest priority counts; of several, the latest.",
+    MOST_SPECIFIC.name: "The most specific value counts; of several, that of highest priority.",
+    MERGE_ARRAY.name: "All items of the highest priority count, each once.",
+    "latest": "The value that was recorded last counts.",
+    "names": "The name that was recorded last counts.",
+    "tag_set": "For each tag, the latest record counts.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What one observation says of a field, and whether that stands."""
+    """The value of one observation for a field, and whether it is the current one."""
 
     observation: Observation
     value: Any
@@ -236,7 +236,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldExplained:
-    """A field with every word that was said of it, the newest first."""
+    """A field with every observed value, newest first."""
 
     field: str
     value: Any
@@ -247,7 +247,7 @@ class FieldExplained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotExplained:
-    """All fields, or the one that was asked for; `truncated`: older observations are left out."""
+    """The explained fields; `truncated` if older observations are left out."""
 
     read: SnapshotRead
     fields: tuple[FieldExplained, ...]
@@ -262,7 +262,7 @@ async def explain_snapshot(
     *,
     unread: bool = False,
 ) -> SnapshotExplained:
-    """Why the entity is shown as it is; `unread`: also what its schema has no place for.
+    """Explain the current fields of an entity; with `unread`, also its raw fragments.
 
     Raises:
         NotFound: `entity.unknown` or `field.unknown`.

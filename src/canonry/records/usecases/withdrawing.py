@@ -57,15 +57,16 @@ from canonry.values.policy import Retention
 from canonry.values.provenance import EvidenceKind
 
 _TOGETHER: Final = 200
-"""So many entities are asked about at once."""
+"""The number of entities in one query."""
 _PART_OF: Final = "part_of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldBySource:
-    """The source with those within it, what they said, of whom, and what others said of these.
+    """A source and its inner sources, with their observations, entities and edges.
 
-    `standing` has, for each entity, what others said of it, oldest first; `edges` are all of them.
+    `standing` has the observations of each entity from other sources, oldest first. `edges` are
+    all edges of the entities.
     """
 
     sources: tuple[SourceId, ...]
@@ -77,7 +78,7 @@ class ToldBySource:
     edges: Sequence[Relation]
 
     def only_here(self, edge: Relation) -> bool:
-        """Whether nobody but these sources said that the edge is there."""
+        """Tell whether only these sources state the edge."""
         words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
         cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
         asked = any(not each.evidence for each in edge.again)
@@ -85,7 +86,7 @@ class ToldBySource:
 
 
 async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySource:
-    """Everything that the source said, and those within it that came with no other."""
+    """Return the contents of a source and of inner sources that came with no other source."""
     sources, said = [source.id], [each async for each in _said_by(canon, account, source.id)]
     async for member in _within(canon, account, source):
         theirs = [each async for each in _said_by(canon, account, member.id)]
@@ -111,7 +112,7 @@ async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySourc
 async def _said_beside(
     canon: Canon, ids: Iterable[EntityId], said: Iterable[Observation]
 ) -> Mapping[EntityId, Sequence[Observation]]:
-    """The other observations of each of these entities, oldest first."""
+    """Return the other observations of each of these entities, oldest first."""
     gone, found = {each.id for each in said}, dict[EntityId, list[Observation]]()
     for some in in_batches(ids):
         async for seen in every_item(partial(canon.state.observations_newest, some)):
@@ -123,7 +124,7 @@ async def _said_beside(
 async def edges_around(
     canon: Canon, account: Account, ids: Iterable[EntityId]
 ) -> AsyncIterator[Relation]:
-    """Every edge from or to these entities, once, the oldest of each batch first."""
+    """Yield every edge of these entities once, oldest first within a batch."""
     seen = set[str]()
     for some in in_batches(ids):
         query = RelationQuery(spaces=frozenset((account.space,)), entities=frozenset(some))
@@ -134,7 +135,7 @@ async def edges_around(
 
 
 def in_batches(ids: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
-    """The ids, as many together as are asked about at once."""
+    """Split the ids into batches for queries."""
     every = tuple(ids)
     for start in range(0, len(every), _TOGETHER):
         yield every[start : start + _TOGETHER]
@@ -149,7 +150,7 @@ async def _said_by(
 
 
 async def _within(canon: Canon, account: Account, whole: Source) -> AsyncIterator[Source]:
-    """The files within a file, however deep; those of records there are none of."""
+    """Yield the files within a file at any depth. Records have none."""
     inside = {whole.id} if whole.files else set[SourceId]()
     if not inside:
         return
@@ -164,7 +165,7 @@ async def _within(canon: Canon, account: Account, whole: Source) -> AsyncIterato
 async def _brought_by_others(
     canon: Canon, account: Account, said: Sequence[Observation], sources: Sequence[SourceId]
 ) -> bool:
-    """Whether a record of another source says that this came with it as well."""
+    """Tell whether a record of another source also came with this file."""
     about = dict.fromkeys(each.entity_id for each in said)
     async for edge in edges_around(canon, account, about):
         cited = {each.ref for each in edge.evidence if each.kind is EvidenceKind.SOURCE}
@@ -174,21 +175,21 @@ async def _brought_by_others(
     return False
 
 
-# Withdraw a source: what it said is taken back, as if nobody had ever brought it.
+# Withdraw a source: undo everything that it added.
 #
-# What others said stands, with the names and edges that only this source had written down for them.
-# The log keeps everything, so that bringing the same again is bringing it for the first time.
+# Observations of other sources stay. Names and edges that other sources share with this one are
+# attributed to them. The log keeps everything, and the same source can be ingested again.
 
 _NAME: Final = f"{PROPERTY_PREFIX}name"
 _ASKED_MAX: Final = 5
-"""So many edges of somebody are looked at for a source that names them too."""
+"""The most edges of an entity that are searched for another source with its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal:
-    """What is taken back: the source with those within it, and what becomes of whom they told.
+    """The result of a withdrawal: the source with its inner sources, and the entities affected.
 
-    `gone` are the entities of which nobody else says anything, `changed` those of which others do.
+    `gone` entities have no other source; `changed` ones have.
     """
 
     sources: Sequence[SourceId]
@@ -207,9 +208,9 @@ async def withdraw_source(
     reason: str,
     dry_run: bool = False,
 ) -> Withdrawal:
-    """Take back what a source of an account said; with `dry_run` only tell what.
+    """Withdraw a source of an account; with `dry_run`, only return the effects.
 
-    The caller sees the account; whose it is need not be known.
+    The caller must be able to read the account.
 
     Raises:
         NotFound: `source.unknown`, also when it was withdrawn before.
@@ -228,7 +229,7 @@ async def withdraw_source(
 
 
 async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdrawal]) -> Withdrawal:
-    """What an earlier sending of the request took back; what stands again is no part of it."""
+    """Return the result of an earlier call with this idempotency key, without restored items."""
     gone = next(each for each in receipt.entries if isinstance(each, Withdrawn)).targets
     left = await canon.within(account.space).things(gone)
     kinds: dict[str, list[str]] = {}
@@ -247,10 +248,11 @@ async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdraw
 
 @dataclass(slots=True, kw_only=True)
 class _Withdrawing:
-    """A withdrawal in the making.
+    """The state of a withdrawal.
 
-    `named` has an observation of another source for each that this one only happened to name
-    first; `retaken` the edges that another source says as well, and `going` all that nobody does.
+    `named` holds entities that this source named first, with an observation of another source
+    that names them too. `going` are the edges to remove; `retaken` are those of them that another
+    source states and that are made again.
     """
 
     account: Account
@@ -263,12 +265,12 @@ class _Withdrawing:
     schemas: tuple[str, ...] = ()
 
     def borne(self, entity_id: EntityId) -> Sequence[str]:
-        """The keys of whoever an edge leads to."""
+        """Return the keys of the target of an edge."""
         target = self.targets.get(entity_id)
         return target.borne if isinstance(target, Entity) else ()
 
     def done(self) -> Withdrawal:
-        """What the caller is told."""
+        """Return the result for the caller."""
         again = {each.id for each in self.retaken}
         return Withdrawal(
             sources=self.told.sources,
@@ -299,7 +301,7 @@ async def _begun(canon: Canon, account: Account, source: Source) -> _Withdrawing
 
 
 def _retake(work: _Withdrawing, edge: Relation) -> None:
-    """Let an edge go, or rest on whoever else says so."""
+    """Remove an edge, and make it again with the evidence of another source if there is one."""
     work.going[edge.id] = edge
     teller = work.told.entities.get(edge.from_id)
     if teller is None:
@@ -312,7 +314,7 @@ def _retake(work: _Withdrawing, edge: Relation) -> None:
 
 
 def _name_in(seen: Observation, entity_type: str, borne: Sequence[str]) -> str | None:
-    """By which name an observation of somebody names one who bears these keys."""
+    """Return the name by which an observation names the owner of these keys."""
     start = len(PROPERTY_PREFIX)
     said = {n[start:]: v for n, v in seen.fields.items() if n.startswith(PROPERTY_PREFIX)}
     return next((name for key, name in named_in(entity_type, said) if key in borne), None)
@@ -321,9 +323,9 @@ def _name_in(seen: Observation, entity_type: str, borne: Sequence[str]) -> str |
 async def _named_by_others(
     canon: Canon, account: Account, told: ToldBySource, silent: Mapping[EntityId, Entity]
 ) -> Mapping[EntityId, tuple[Observation, str]]:
-    """Those of whom nobody else says more than their name; who names them, and how.
+    """Find entities that other sources only name; return the naming observation and the name.
 
-    A record that names somebody who is known says nothing of them, so that only its edge tells.
+    A record that names a known entity adds no observation to it. Only its edge shows the naming.
     """
     asked: dict[EntityId, list[EntityId]] = {}
     for edge in told.edges:
@@ -386,7 +388,7 @@ async def _entries(
 
 
 async def _families(canon: Canon, work: _Withdrawing) -> Mapping[EntityId, Entity]:
-    """Those who answer for others, among whom the source spoke of."""
+    """Return the survivors among the entities of the source, by id."""
     entities = work.told.entities.values()
     own = {each.id: each for each in entities if each.members}
     roots = {each.merged_into for each in entities if each.merged_into} - own.keys()
@@ -395,7 +397,7 @@ async def _families(canon: Canon, work: _Withdrawing) -> Mapping[EntityId, Entit
 
 
 def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) -> Iterator[Entry]:
-    """Nobody answers any longer for those of whom nothing is left."""
+    """Yield unmerges of entities that are gone."""
     remaining = {root.id: root.members for root in family.values()}
     for entity_id in sorted(work.gone):
         kept = work.told.entities[entity_id].merged_into
@@ -407,7 +409,7 @@ def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) 
 
 
 def _renamed(work: _Withdrawing, new_id: NewId) -> Iterator[Made]:
-    """What others said of those whom they only named, now that nobody has written it down."""
+    """Yield observations with the name that other sources gave to an entity."""
     before = {each.entity_id: each for each in work.told.said}
     for number, (entity_id, (seen, name)) in enumerate(sorted(work.named.items())):
         word = narrowed(
@@ -442,7 +444,7 @@ async def _retold(
 async def _schemas_only_for(
     canon: Canon, account: Account, gone: Mapping[str, int]
 ) -> AsyncIterator[str]:
-    """The versions of types that came into being for entities of which none is left."""
+    """Yield the derived schemas of types without remaining entities."""
     spaces = frozenset((account.space,))
     for entity_type, count in gone.items():
         asked = EntityQuery(spaces=spaces, entity_type=entity_type, include_merged=True, limit=1)
@@ -454,14 +456,14 @@ async def _schemas_only_for(
                 yield each.id
 
 
-# Retain: what was brought long ago is withdrawn, and what was withdrawn long ago is erased.
+# Retain: withdraw old sources, and erase items that were withdrawn long ago.
 #
-# Both are rules of the operator, in days; without one nothing is done. Looking tells what is due.
+# The operator sets both ages in days. Without a rule nothing is done.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """What the rules ask of an account: sources to withdraw, and what is to be erased."""
+    """The due items of an account: sources to withdraw, and withdrawn items to erase."""
 
     space: SpaceId
     sources: Sequence[SourceId]
@@ -469,10 +471,10 @@ class Due:
 
 
 async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = None) -> Sequence[Due]:
-    """The accounts of which something is due, or one of them; nothing is changed.
+    """List the due items of all accounts, or of one; change nothing.
 
     Raises:
-        NotFound: `account.unknown`, nothing was ever told in the one.
+        NotFound: `account.unknown`, nothing was ever recorded in the account.
     """
     if only is not None:
         await require_told(canon, only)
@@ -493,15 +495,14 @@ async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = Non
 
 
 async def retain(canon: Canon, upkeep: Upkeep, caller: Caller, due: Due, rules: Retention) -> int:
-    """Do what is due in an account; how many entries of its log lost their content.
+    """Withdraw and erase the due items of an account; return the number of erased log entries.
 
     Raises:
-        CanonryError: as withdrawing and erasing say; what was done before stays, and the rest is
-            done by asking again.
+        CanonryError: those of `withdraw_source` and `erase`; a second call finishes the work.
     """
     inner = replace(caller, spaces=frozenset((due.space,)))
     reason = f"brought more than {rules.brought_days} days ago"
-    # Whose account it is follows from nothing that is stored, and is not needed here.
+    # The user of an account is not stored, and is not needed here.
     account = Account(user_id="", space=due.space)
     for source_id in due.sources:
         if isinstance(await canon.within(due.space).thing(source_id), Source):
@@ -514,7 +515,7 @@ async def retain(canon: Canon, upkeep: Upkeep, caller: Caller, due: Due, rules: 
 
 
 async def _withdrawn_long_ago(canon: Canon, space: SpaceId, rules: Retention) -> AsyncIterator[str]:
-    """What is gone since it was withdrawn; what has been brought again meanwhile is not."""
+    """Yield items that were withdrawn long ago and not recorded again since."""
     before = _before(canon, rules.withdrawn_days)
     if before is None:
         return

@@ -1,4 +1,4 @@
-"""The published contract: names, request and response schemas, limits and errors of every tool."""
+"""The published contract: names, schemas, limits and errors of every tool."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 
 
 def truth_tool(name: str, run: Run) -> Tool:
-    """A tool of the contract file; everything but what it does stands there."""
+    """Make a tool from its entry in the contract file and its implementation."""
     entry = entries()[name]
     return Tool(
         name=name,
@@ -43,14 +43,14 @@ def truth_tool(name: str, run: Run) -> Tool:
 
 
 def published_input(entry: Mapping[str, Any]) -> Schema:
-    """What the contract itself has a tool take: without our additions, and with its defaults."""
+    """Return the input schema of the contract itself, without Canonry's additions."""
     ours = dict.fromkeys(entry.get("additive_input", ()))
     without = _patched(entry["input"], {"properties": ours})
     return dict(_patched(without, entry.get("contract_input", {})))
 
 
 def _patched(value: Any, patch: Any) -> Any:
-    """The value after a JSON merge patch (RFC 7396), in which null takes a member away."""
+    """Apply a JSON merge patch (RFC 7396), in which null removes a member."""
     if not isinstance(patch, dict):
         return patch
     old = value if isinstance(value, dict) else {}
@@ -59,7 +59,7 @@ def _patched(value: Any, patch: Any) -> Any:
 
 
 def resolved(schema: Any) -> Any:
-    """The schema with every reference replaced by what it refers to."""
+    """Replace every reference in a schema by its target."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return resolved(published()["$defs"][schema["$ref"].removeprefix(_REF)])
