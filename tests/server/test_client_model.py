@@ -113,9 +113,8 @@ async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() ->
     assert "Words of a bill A-77." in str(asked[0].messages[0].content)
     assert said["deduplicated"] is False, "the call that asked has kept nothing"
     assert said["interpretation"]["entities_created"] == 1
-    assert {"code": "interpretation.noted", "message": "interpreted by own-model", "path": ""} in (
-        said["warnings"]
-    )
+    noted = "The client's model own-model interpreted the file."
+    assert {"code": "interpretation.noted", "message": noted, "path": ""} in said["warnings"]
     assert again["deduplicated"] is True
 
 

@@ -122,7 +122,7 @@ async def test_a_value_without_its_quote_in_the_document_is_kept_unread(
         "amount_due": 55,
         "notes": "private",
     }
-    assert "3 values of the model are not what its quotes say" in found.warnings
+    assert "The quotes of the model do not prove 3 of its values." in found.warnings
 
 
 async def test_the_openai_protocol_asks_for_a_schema(server: Said) -> None:

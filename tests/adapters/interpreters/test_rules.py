@@ -23,7 +23,7 @@ async def test_the_same_reading_gives_the_same_interpretation() -> None:
 
     assert first == second
     assert [each.entity_type for each in first.entities] == ["invoice"]
-    assert first.warnings == ("the content is text/plain, not what was declared",)
+    assert first.warnings == ("The content is text/plain, not the declared type.",)
 
 
 def test_a_configuration_names_the_rules_and_keeps_what_else_was_asked() -> None:

@@ -77,15 +77,15 @@ async def test_a_camt_statement_is_its_booked_entries_and_its_balances_prove_the
     assert reading.kind is FileType.XML
     assert lines(reading) == [{**ALDER, "Description": "Boards and nails"}]
     assert reading.notes == (
-        "the balances at both ends prove the amounts of 1 lines",
-        "1 entries that are not booked yet were left out",
+        "The opening and closing balances prove the amounts of 1 lines.",
+        "1 entries that are not booked yet were left out.",
     )
 
 
 async def test_balances_that_the_amounts_do_not_lead_to_are_told() -> None:
     reading = await examined(CAMT.format(closing="8.00"))
 
-    assert "do not lead from balance to balance: -0.75" in reading.notes[0]
+    assert "do not fit the balances: -0.75" in reading.notes[0]
 
 
 async def test_mt940_says_the_same_of_the_same_line() -> None:
@@ -93,7 +93,7 @@ async def test_mt940_says_the_same_of_the_same_line() -> None:
 
     assert reading.kind is FileType.MT940
     assert lines(reading) == [ALDER]
-    assert reading.notes == ("the balances at both ends prove the amounts of 1 lines",)
+    assert reading.notes == ("The opening and closing balances prove the amounts of 1 lines.",)
 
 
 async def test_ofx_is_read_without_end_tags_and_a_comma_is_left_to_who_reads_the_table() -> None:
@@ -184,7 +184,7 @@ async def test_a_broken_invoice_within_a_pdf_is_told_and_its_pages_are_read() ->
 
     assert reading.records == ()
     assert reading.text.strip() == "Invoice A-1"
-    assert reading.notes == ("the invoice within the PDF was not read: document.damaged",)
+    assert reading.notes == ("The invoice within the PDF was not read (document.damaged).",)
 
 
 async def test_a_pdf_of_pictures_says_so_where_nothing_recognises_them() -> None:
@@ -192,6 +192,6 @@ async def test_a_pdf_of_pictures_says_so_where_nothing_recognises_them() -> None
     mixed = await examined(with_picture(a_pdf("", "Text")))
 
     assert not reading.text.strip()
-    assert reading.notes[0].startswith("the PDF holds only pictures")
-    assert mixed.notes[0].startswith("1 pages of the PDF hold only pictures")
+    assert reading.notes[0].startswith("The PDF has only pictures")
+    assert mixed.notes[0].startswith("1 pages of the PDF have only pictures")
     assert (await examined(a_pdf("Text"))).notes == ()

@@ -241,7 +241,7 @@ async def test_a_charset_that_nobody_names_is_told_by_the_letters_of_a_language(
     reading = await examined(text.encode(charset), "text/plain")
 
     assert reading.text == text
-    assert reading.notes[0].startswith("the text names no charset and was read as")
+    assert reading.notes[0].startswith("The text names no charset and was read as")
 
 
 async def test_a_text_whose_letters_are_of_no_known_language_is_refused() -> None:
@@ -256,7 +256,7 @@ async def test_t17_a_quote_that_does_not_end_is_told_and_takes_no_rows_with_it()
     reading = await examined(rows, "text/csv")
 
     assert [row[-1] for row in reading.tables[0].rows] == ["Amount", "5.00", "6.00", "7.00"]
-    assert reading.notes == ("a quote does not end in line 2; each line was read as a row",)
+    assert reading.notes == ("A quote does not end in line 2. Each line was read as a row.",)
 
 
 async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:

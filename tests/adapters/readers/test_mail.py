@@ -178,9 +178,9 @@ async def test_t16_a_broken_entry_is_skipped_and_told_and_the_others_are_read() 
     assert [record.fields["title"] for record in reading.records] == ["Whole", "Odd"]
     assert reading.records[0].fields["end"] == "2025-01-05T11:30:00Z"
     assert reading.notes == (
-        'entry 1 "Bad day" is broken and was skipped',
-        "entry 3 is broken and was skipped",
-        "a line of entry 4 could not be read",
+        'Entry 1 "Bad day" is broken and was skipped.',
+        "Entry 3 is broken and was skipped.",
+        "A line of entry 4 could not be read.",
     )
 
 

@@ -149,7 +149,7 @@ async def test_of_an_archive_of_many_files_the_first_hundred_come_and_the_rest_i
     reading = await examined(an_archive({f"{n}.txt": str(n) for n in range(130)}))
 
     assert len(reading.members) == 100
-    assert reading.notes == ("the files within this one from number 101 on were not read",)
+    assert reading.notes == ("Only the first 100 files within this file were read.",)
 
 
 async def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:

@@ -90,7 +90,7 @@ def test_a_statement_on_pages_is_read_by_its_columns() -> None:
 
     assert [each.fields["amount"] for each in done.entities] == [-800.0, 2000.0]
     assert done.entities[1].fields["balance"] == 3200.0
-    assert "the running balances prove the amounts of 2 lines" in done.warnings
+    assert "The running balances prove the amounts of 2 lines." in done.warnings
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_balances_prove_a_mark_that_the_amounts_leave_open() -> None:
     )
 
     assert said(done.entities, "amount") == [(500,), (1250,), (2125,)]
-    assert "the running balances prove the amounts of 3 lines" in done.warnings
+    assert "The running balances prove the amounts of 3 lines." in done.warnings
 
 
 def test_a_mark_that_nothing_proves_is_left_open() -> None:
@@ -75,7 +75,7 @@ def test_a_balance_that_does_not_follow_is_told_with_its_line() -> None:
         ("2024-01-06", "Elder", "-5.00", "75.00"),
     )
 
-    assert any("balance does not follow in line 4" in each for each in done.warnings)
+    assert any("balance does not fit in line 4" in each for each in done.warnings)
     assert said(done.entities, "balance") == [(95.0,), (90.0,), (80.0,), (75.0,)]
 
 
@@ -155,7 +155,7 @@ def test_what_stands_around_the_lines_says_account_and_currency_and_is_no_line()
         "description": "Miete Wohnung 4",
         "account_id": "DE89370400440532013000",
     }
-    assert "1 rows with an amount and without a date were taken for sums" in done.warnings
+    assert "1 rows with an amount but without a date were read as totals." in done.warnings
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""Extraction: from what a reader found to typed entities, by rules that are the same everywhere.
+"""Extraction: deterministic rules that find typed entities in the reading of a file.
 
-A rule never guesses: what could be read in two ways is left unread, with the reason.
+A rule never guesses. An ambiguous value is left unread, with the reason.
 """
 
 from typing import Final
 
 RULES_VERSION: Final = "7"
-"""Rises whenever the same file may give another outcome, so that a run says what it followed."""
+"""Increases whenever a file may give another result. Runs record it."""

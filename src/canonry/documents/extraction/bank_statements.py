@@ -1,4 +1,4 @@
-"""Bank statements: what their columns mean, how they write sums and days, and what proves it."""
+"""Bank statements: the meaning of columns, the notation of amounts and dates, and proofs."""
 
 import re
 from collections import Counter
@@ -26,13 +26,13 @@ from canonry.records.notation.numbers import (
 from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, order_in
 from canonry.values.languages import columns_named, notion_of
 
-# Columns of bank statements: what each holds, by its title in any language and by its cells.
+# Columns of bank statements are recognized by their titles in any language and by their cells.
 #
-# A title may have several meanings: Italian *Valuta* is a currency in one export and a day in the
-# next. What stands below it decides.
+# A title may have several meanings: Italian *Valuta* is a currency in one export and a date in
+# another. The cells below it decide.
 
 HEADER_WITHIN: Final = 60
-"""So many rows may stand above the titles of the columns."""
+"""The number of rows in which the titles are searched."""
 
 DATES: Final = ("made", "booked", "value")
 SUMS: Final = ("amount", "out", "into")
@@ -43,10 +43,10 @@ _ORDER: Final = (
 )
 _TELLING: Final = frozenset({"party", "purpose", "balance", "value", "currency", "side", "payee"})
 _OTHERS: Final = frozenset({"invoice_number", "due", "vendor", "customer"})
-"""What a list of bills says of each, and no bank of a movement."""
+"""Titles of lists of invoices, which no bank statement has."""
 
 _TEXTS: Final = frozenset({"party", "purpose"})
-"""What a column that says the same of every line hardly is, where another differs."""
+"""Notions for which a column with different cells is preferred to a constant one."""
 
 _SAMPLE: Final = 200
 _BRACKETS: Final = re.compile(r"[(\[][^()\[\]]*+[)\]]")
@@ -58,9 +58,9 @@ _WORDY: Final = re.compile(r"[^\W\d_]{5,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Where in a row what stands; `languages` are those of the titles that say so.
+    """The indexes of columns by notion; `languages` are those of the titles.
 
-    `numbered` are the places of columns that go on with the purpose.
+    `numbered` are the indexes of columns that continue the purpose.
     """
 
     header: int
@@ -71,14 +71,14 @@ class Columns:
     numbered: tuple[int, ...] = ()
 
     def cell(self, row: Sequence[Cell], notion: str) -> Cell:
-        """What a row says of a notion; None where it says nothing."""
+        """Return the cell of a notion in a row; None if it is empty."""
         place = self.places.get(notion)
         cell = None if place is None or place >= len(row) else row[place]
         return None if cell == "" else cell
 
 
 def columns_of(rows: Sequence[Sequence[Cell]]) -> Columns | None:
-    """The columns of a statement, None where the rows are none."""
+    """Find the columns of a bank statement; None if the rows are no statement."""
     for place, row in enumerate(rows[:HEADER_WITHIN]):
         titles = [cell.strip() if isinstance(cell, str) else "" for cell in row]
         if sum(1 for title in titles if title) > 2 and _may_be(titles):  # noqa: PLR2004
@@ -131,7 +131,7 @@ def _found(header: int, titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -
 
 
 def _notions(title: str) -> Mapping[str, tuple[int, str]]:
-    """What a title may mean: as it is, without brackets, its currency or its number."""
+    """Return the meanings of a title, also without brackets, currency or number."""
     whole = plain(title).replace("# ", "").strip()
     bare = plain(_BRACKETS.sub(" ", title)).replace("# ", "").strip()
     forms = (whole, bare, _without_money(whole), _without_money(bare), whole.rstrip(" 123456789"))
@@ -152,12 +152,12 @@ _MONEY_WORDS: Final = frozenset({"euro", "euros", "in", "en", "em", "w"})
 
 
 def in_codes(title: str) -> str:
-    """A title with its currency as a code."""
+    """Write the currency in a title as a code."""
     return _EURO.sub("EUR", title).upper()
 
 
 def _holds(notion: str, cells: Sequence[Cell]) -> bool:
-    """Whether what stands in a column can be of a notion."""
+    """Tell whether the cells of a column fit a notion."""
     if not cells:
         return False
     if notion in DATES:
@@ -176,7 +176,7 @@ def _most(cells: Sequence[Cell], is_one: Callable[[Cell], bool]) -> bool:
 
 
 def is_day(cell: Cell) -> bool:
-    """Whether a cell holds a date and nothing else to speak of."""
+    """Tell whether a cell has a date and hardly any other text."""
     if isinstance(cell, int | float):
         return bool(_DAY.fullmatch(str(cell)))
     return _is_written_day(str(cell))
@@ -188,7 +188,7 @@ def _is_written_day(text: str) -> bool:
 
 
 def is_sum(cell: Cell) -> bool:
-    """Whether a cell holds a number and nothing else but a currency and a sign."""
+    """Tell whether a cell has only a number, a currency and a sign."""
     if isinstance(cell, bool):
         return False
     if isinstance(cell, int | float):
@@ -198,7 +198,7 @@ def is_sum(cell: Cell) -> bool:
 
 
 def side_of(cell: Cell) -> int:
-    """-1 for what went out, 1 for what came in, 0 where a cell does not say so."""
+    """Return -1 for debit, 1 for credit, 0 if the cell names neither."""
     said = columns_named(plain(str(cell)))
     return ("came" in said) - ("went" in said)
 
@@ -206,7 +206,7 @@ def side_of(cell: Cell) -> int:
 def _side_without_title(
     titles: Sequence[str], cells: Sequence[Sequence[Cell]], places: dict[str, int]
 ) -> None:
-    """A column without a title beside the amount may say which way it went."""
+    """Use an untitled column beside the amount as the side if its cells name sides."""
     beside = places.get("amount", -2) + 1
     untitled = 0 < beside < len(titles) and not titles[beside] and bool(cells[beside])
     if "side" not in places and untitled and all(map(side_of, cells[beside])):
@@ -214,7 +214,7 @@ def _side_without_title(
 
 
 def _going_on(titles: Sequence[str], purpose: int | None) -> Iterator[int]:
-    """The columns behind the purpose that have its title with the next numbers."""
+    """Yield the columns after the purpose that have its title with other numbers."""
     if purpose is None or not titles[purpose][-1:].isdigit():
         return
     stem = titles[purpose][:-1]
@@ -229,10 +229,9 @@ Booked: TypeAlias = tuple[Decimal | None, Decimal | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """How many steps from line to line the balances confirm, of how many.
+    """The number of steps between lines, and of those that the balances confirm.
 
-    `broken` are the places of lines that do not follow, `newest_first` says in which direction the
-    lines run.
+    `broken` are the indexes of lines that do not follow. `newest_first` is the order of the lines.
     """
 
     steps: int
@@ -242,17 +241,17 @@ class Proof:
 
     @property
     def whole(self) -> bool:
-        """Whether every line follows from the one before."""
+        """Whether the balances confirm every step."""
         return 0 < self.held == self.steps
 
     @property
     def runs(self) -> bool:
-        """Whether these are running balances at all."""
+        """Whether the balances confirm at least half of the steps."""
         return self.held > 0 and 2 * self.held >= self.steps
 
 
 def proof_of(lines: Sequence[Booked]) -> Proof:
-    """What the balances of lines say of them, in the direction in which they say more."""
+    """Check the balances of lines in both directions and return the better proof."""
     return max((_in(lines, newest) for newest in (False, True)), key=lambda proof: proof.held)
 
 
@@ -277,9 +276,9 @@ _SUFFIX: Final = re.compile(r"\d\s*([A-Za-z]{1,2})\s*$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """Reads the sums of a file with this decimal mark.
+    """Reads the amounts of a file with this decimal mark.
 
-    `turned`: what went out has a minus in a column of its own.
+    `turned`: debits have a minus in their own column.
     """
 
     columns: Columns
@@ -287,7 +286,7 @@ class Sums:
     turned: bool
 
     def paid(self, row: Cells) -> SeenNumber | Unread | None:
-        """The amount of a row with its sign; unread where it is unclear which way it went."""
+        """Return the signed amount of a row; unread if the side is unclear."""
         cell = self.columns.cell(row, "amount")
         seen = number_of(cell, self.mark)
         if seen is None:
@@ -301,14 +300,14 @@ class Sums:
         return _signed(seen.value, way) if way else seen
 
     def balance(self, row: Cells) -> SeenNumber | None:
-        """The balance after a row."""
+        """Return the balance after a row."""
         cell = self.columns.cell(row, "balance")
         seen = number_of(cell, self.mark)
         way = _suffixed(cell)
         return seen if not way or seen is None or seen.value is None else _signed(seen.value, way)
 
     def _of_two(self, row: Cells) -> SeenNumber | Unread | None:
-        """The amount that stands in one of two columns."""
+        """Return the amount from one of two columns."""
         sides = []
         for name, way in (("out", 1 if self.turned else -1), ("into", 1)):
             cell = self.columns.cell(row, name)
@@ -324,10 +323,10 @@ class Sums:
 
 
 def sums_of(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> tuple[Sums, Proof]:
-    """How to read the sums of a file, and what its running balances say of that.
+    """Find the notation of the amounts of a file, and the proof by its running balances.
 
-    The mark is that of the sums themselves, else that of what stands around them; if the balances
-    prove one reading and no other, it is that one.
+    The decimal mark is that of the amounts, else of the other rows. If the balances prove only one
+    reading, that one is used.
     """
     cells = (columns.cell(row, name) for row in rows for name in (*SUMS, "balance", "before"))
     own = mark_in("\n".join(cell for cell in cells if isinstance(cell, str)))
@@ -352,12 +351,12 @@ def _tried(columns: Columns, rows: Sequence[Cells], mark: str | None) -> tuple[S
 
 
 def decimal_of(seen: SeenNumber | Unread | None) -> Decimal | None:
-    """The number, where it is clear."""
+    """Return the number if it is clear."""
     return seen.value if isinstance(seen, SeenNumber) else None
 
 
 def number_of(cell: Cell, mark: str | None) -> SeenNumber | None:
-    """The number of a cell, where it holds one and nothing else."""
+    """Return the number of a cell if it has nothing else."""
     if cell is None or not is_sum(cell):
         return None
     if isinstance(cell, str):
@@ -366,7 +365,7 @@ def number_of(cell: Cell, mark: str | None) -> SeenNumber | None:
 
 
 def _suffixed(cell: Cell) -> int:
-    """The side that letters behind an amount name, as in `12,50 S`."""
+    """Return the side that letters after an amount name, as in `12,50 S`."""
     found = _SUFFIX.search(cell) if isinstance(cell, str) else None
     return side_of(found[1]) if found else 0
 
@@ -381,14 +380,14 @@ _MONTH_FIRST: Final = re.compile(
     r"|summary amt)\b",
     re.IGNORECASE,
 )
-"""Words of banks of the United States, the only ones that write the month first."""
+"""Words of banks in the United States, where the month is written first."""
 
 _LOOKED_AT: Final = 50
 _SEVERAL: Final = 3
 
 
 def day_of(cell: Cell, order: DayOrder | None) -> str | Unread | None:
-    """The day of a cell in ISO 8601; unread where it could be two, or none."""
+    """Return the date of a cell in ISO 8601; unread if it is ambiguous or no date."""
     if cell is None:
         return None
     seen = _seen(str(cell), order)
@@ -410,7 +409,7 @@ def order_of(
     currency: str | None,
     proof: Proof,
 ) -> DayOrder | None:
-    """What stands first: as the dates themselves show, the head, the lines' order, the country."""
+    """Find the order of day and month by the dates, the head, the lines or the country."""
     days = [str(columns.cell(row, name) or "") for row in rows for name in DATES]
     around = "\n".join(str(cell) for row in head for cell in row if cell)
     return (
@@ -422,7 +421,7 @@ def order_of(
 
 
 def _running(columns: Columns, rows: Sequence[Sequence[Cell]], proof: Proof) -> DayOrder | None:
-    """The one order in which the days of the lines go on in one direction."""
+    """Return the only order in which the dates of the lines are sorted."""
     name = next(name for name in ("booked", "made", "value") if name in columns.places)
     cells = [columns.cell(row, name) for row in rows]
     days = {
@@ -436,7 +435,7 @@ def _running(columns: Columns, rows: Sequence[Sequence[Cell]], proof: Proof) -> 
 
 
 def _goes_on(days: Sequence[date], proof: Proof) -> bool:
-    """Whether several days follow each other, in the direction of the balances if they run."""
+    """Tell whether several dates are sorted, in the direction that the balances prove."""
     up = all(a <= b for a, b in pairwise(days))
     down = all(a >= b for a, b in pairwise(days))
     wanted = (down if proof.newest_first else up) if proof.whole else up or down
@@ -446,7 +445,7 @@ def _goes_on(days: Sequence[date], proof: Proof) -> bool:
 def _local(
     columns: Columns, rows: Sequence[Sequence[Cell]], around: str, currency: str | None
 ) -> DayOrder | None:
-    """The order of the country, as far as languages, currencies and words tell it."""
+    """Return the order of the country, judged by languages, currencies and words."""
     codes = {currency, *(columns.cell(row, "currency") for row in rows)} - {None}
     if columns.languages - {"en"} or (codes and not codes & WITH_BOTH_ORDERS):
         return DayOrder.DAY
@@ -454,10 +453,9 @@ def _local(
     return DayOrder.MONTH if _MONTH_FIRST.search(words.replace("_", " ")) else None
 
 
-# Bank statements: each line of a table becomes a transaction, by what its columns mean.
+# Bank statements: each line of a table becomes a transaction.
 #
-# Where a mark or a date could be read in two ways, the whole file is asked, and running balances
-# prove one reading; what stays open is left unread.
+# Ambiguous marks and dates are decided by the whole file and its running balances, or left unread.
 
 _ACCOUNT: Final = re.compile(r"[\dA-Z][\dA-Z ./*-]{5,33}")
 _TOLD_MAX: Final = 5
@@ -468,12 +466,12 @@ _OWN: Final = frozenset(
         *("account", "merchant", "payee", "counterparty", "occurrence"),
     }
 )
-"""Fields of a transaction that no column gives by its mere title."""
+"""Fields of a transaction that columns of other meanings must not set by their titles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankStatement:
-    """How many transactions a table has, each as it is read, and what is to be known of that."""
+    """The number of transactions of a table, the transactions, and notes on them."""
 
     total: int
     found: Iterator[Found]
@@ -482,7 +480,7 @@ class BankStatement:
 
 @dataclass(slots=True, kw_only=True)
 class _Booked:
-    """A line on its way: the row that begins it, and texts that go on below."""
+    """A line of a statement: its first row, and text from the rows below."""
 
     number: int
     row: Cells
@@ -490,7 +488,7 @@ class _Booked:
 
 
 def statement_of(table: Table) -> BankStatement | None:
-    """What a table says as a bank statement; None where it is none."""
+    """Read a table as a bank statement; None if it is none."""
     columns = columns_of(table.rows)
     if columns is None:
         return None
@@ -518,7 +516,7 @@ def statement_of(table: Table) -> BankStatement | None:
 
 
 def _lines(columns: Columns, rows: Sequence[Cells]) -> tuple[list[_Booked], list[Cells]]:
-    """The lines below the titles, and the rows that belong to none."""
+    """Return the lines below the titles, and the rows that belong to no line."""
     lines: list[_Booked] = []
     left: list[Cells] = []
     for number, row in enumerate(rows[columns.header + 1 :], columns.header + 1):
@@ -538,13 +536,13 @@ def _is_paid(columns: Columns, row: Cells) -> bool:
 
 
 def _more(columns: Columns, row: Cells) -> bool:
-    """Whether a row holds nothing but more of the text of the line above."""
+    """Tell whether a row only continues the purpose of the line above."""
     said = [place for place, cell in enumerate(row) if cell not in {None, ""}]
     return said == [columns.places.get("purpose")]
 
 
 def _currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> str | None:
-    """The currency that the titles name, the amounts, or all that stands around."""
+    """Return the currency in the titles, the amounts, or the other rows."""
     if columns.currency is not None or "currency" in columns.places:
         return columns.currency
     cells = (columns.cell(row, name) for row in rows[:_LOOKED_AT] for name in (*SUMS, "balance"))
@@ -556,7 +554,7 @@ def _currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) 
 
 
 def _account(around: Sequence[Cells]) -> str | None:
-    """The account that stands above or below the lines, where one is named and no other."""
+    """Return the account that the rows around the lines name, if it is the only one."""
     ibans = ibans_in("\n".join(str(cell) for row in around for cell in row if cell))
     if ibans:
         return ibans[0] if len(ibans) == 1 else None
@@ -581,7 +579,7 @@ class _LineReader:
     ids: frozenset[str]
 
     def found(self, line: _Booked, place: int) -> Found:
-        """The transaction of one line."""
+        """Read the transaction of one line."""
         said = dict(self._said(line))
         return Found(
             entity_type="transaction",
@@ -595,7 +593,7 @@ class _LineReader:
         row, cell = line.row, self.columns.cell
         dates = [name for name in DATES if cell(row, name) is not None]
         for place, notion in enumerate(dates):
-            # The first of the dates that a line has is when it happened.
+            # The first date of a line is that of the transaction.
             name = "value_date" if notion == "value" else "posting_date"
             yield name if place else "date", day_of(cell(row, notion), self.order)
         paid = self.sums.paid(row)
@@ -620,7 +618,7 @@ class _LineReader:
         return Unread(value=self.columns.cell(row, "balance"), reason=reason)
 
     def _party(self, row: Cells, paid: SeenNumber | Unread | None) -> str | None:
-        """Who is on the other side: of payer and payee the one who does not own the account."""
+        """Return the other party: of payer and payee the one who does not own the account."""
         party = _text(self.columns.cell(row, "party"))
         amount = decimal_of(paid)
         if party is None and amount is not None:
@@ -633,7 +631,7 @@ class _LineReader:
         return " ".join(text for part in parts if (text := _text(part))) or None
 
     def _original(self, row: Cells) -> Iterator[tuple[str, Any]]:
-        """What was paid in another currency."""
+        """Yield the original amount in another currency."""
         code = _text(self.columns.cell(row, "original_currency"))
         seen = number_of(self.columns.cell(row, "original"), self.sums.mark)
         if code and seen is not None and seen.value is not None:
@@ -641,7 +639,7 @@ class _LineReader:
             yield "currency_original", code
 
     def _others(self, row: Cells) -> Iterator[tuple[str, Any]]:
-        """What stands in columns that mean nothing of a statement, under their titles."""
+        """Yield the cells of other columns by their titles."""
         taken = {*self.columns.places.values(), *self.columns.numbered}
         for place, cell in enumerate(row[: len(self.columns.titles)]):
             if place not in taken and cell not in {None, ""}:
@@ -662,11 +660,11 @@ def _notes(
     left: Sequence[Cells],
 ) -> Iterator[str]:
     if proof.whole:
-        yield f"the running balances prove the amounts of {proof.steps + 1} lines"
+        yield f"The running balances prove the amounts of {proof.steps + 1} lines."
     elif proof.runs:
         numbers = [lines[place].number for place in proof.broken[:_TOLD_MAX]]
         told = ", ".join(str(table.lines[n] if table.lines else n + 1) for n in numbers)
-        yield f"the balance does not follow in line {told}: one is missing there, or misread"
+        yield f"The balance does not fit in line {told}. A line is missing there or was misread."
     undated = sum(1 for row in left if _is_paid(columns, row))
     if undated:
-        yield f"{undated} rows with an amount and without a date were taken for sums"
+        yield f"{undated} rows with an amount but without a date were read as totals."

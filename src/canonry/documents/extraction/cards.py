@@ -1,4 +1,4 @@
-"""Contacts: cards and address books."""
+"""Contacts, events, tasks and messages from cards, calendars, mail and address books."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _TIMES: Final = {"start": "start_date", "end": "end_date", "recurrence_id": "rec
 _ROLES: Final = ("from", "to", "cc")
 _HEAD: Final = ("sent_at", "message_id", "in_reply_to", "thread_id", "attachments")
 _QUOTED_BELOW: Final = re.compile(r"^[ \t]*(?:-{2,}[^\n-]{3,60}-{2,}|_{20,})[ \t]*$", re.MULTILINE)
-"""The line that programs for mail put above the message that is answered."""
+"""The line that mail programs put above a quoted message."""
 
 _STATUS: Final = {
     "needs-action": "pending",
@@ -44,7 +44,7 @@ _STATUS: Final = {
 
 
 def of_cards(records: Sequence[Record]) -> Iterator[Found]:
-    """Contacts, events and tasks, one a record."""
+    """Yield a contact, an event or a task for each record."""
     for number, record in enumerate(records, 1):
         match record.kind:
             case "vcard":
@@ -59,9 +59,9 @@ def of_cards(records: Sequence[Record]) -> Iterator[Found]:
 
 
 def of_messages(records: Sequence[Record]) -> Iterator[Found]:
-    """Each message, and everybody whose address is in a head, once.
+    """Yield each message, and a contact for each address in their heads.
 
-    A message refers to those people, and to the message that it answers.
+    A message refers to its contacts and to the message that it answers.
     """
     messages = [record for record in records if record.kind == "message"]
     people: dict[str, str] = {}
@@ -87,7 +87,7 @@ def of_messages(records: Sequence[Record]) -> Iterator[Found]:
 
 
 def said_anew(text: str) -> str:
-    """What a message says itself: without the lines that it quotes, and what it was answered to."""
+    """Return the text of a message without quoted lines and the message below."""
     own = text[: cut.start()] if (cut := _QUOTED_BELOW.search(text)) else text
     return "\n".join(line for line in own.split("\n") if not line.lstrip().startswith(">"))
 
@@ -133,7 +133,7 @@ def _task(entry: Mapping[str, Any], number: int) -> Found:
 def _entry(
     entry: Mapping[str, Any], fields: dict[str, Any], number: int, entity_type: str
 ) -> Found:
-    """An entry of a calendar; one that departs from its series is another than the series."""
+    """Return a calendar entry; an exception of a series has an id of its own."""
     fields |= {field: entry[name] for name, field in _TIMES.items() if entry.get(name)}
     unread = {
         _TIMES.get(name, name): Unread(value=value, reason=reason)
@@ -156,17 +156,17 @@ def _addresses(people: Sequence[Mapping[str, str]]) -> str:
     )
 
 
-# Address books: tables whose columns say that each row is somebody, whichever service wrote them.
+# Address books: tables of contacts from any service.
 #
-# A column is known by what it is called in any of the languages; where several hold one thing, such
-# as addresses of mail, the first that says something counts and the others are kept beside it.
+# Columns are recognized by their titles in any known language. If several columns hold one field,
+# such as e-mail, the first value is the main one and the others are kept in a list.
 
 _HEADER_WITHIN: Final = 8
 _COLUMNS_MIN: Final = 6
-"""A smaller table of people is one that somebody made, and not an export."""
+"""The fewest columns of an export. Smaller tables are made by hand."""
 
 _ABOUT: Final = frozenset({"label", "type", "phonetic", "yomi", "typ", "tipo"})
-"""Words of columns that say something of another column."""
+"""Words of columns that describe another column."""
 
 _BESIDE: Final = frozenset(
     {
@@ -174,7 +174,7 @@ _BESIDE: Final = frozenset(
         *("business", "privat", "geschaftlich", "primary", "main", "personal", "name"),
     }
 )
-"""Words that say which one of several a column holds."""
+"""Words that tell several columns of one field apart."""
 
 _MANY: Final = ("email", "phone")
 _DATES: Final = ("birthday", "connected_on")
@@ -183,11 +183,11 @@ _PLACE: Final = ("street", "postal", "city", "country")
 _NUMBER: Final = re.compile(r"\b\d\b")
 _LINKEDIN: Final = re.compile(r"https?://(?:[a-z]{2,3}\.)?linkedin\.com/", re.IGNORECASE)
 _SEVERAL: Final = " ::: "
-"""What stands between several values in one cell of an export of Google's."""
+"""The separator of several values in a cell of a Google export."""
 
 
 def of_address_book(table: Table) -> Iterator[Found]:
-    """A contact for each row; nothing where the table is no address book."""
+    """Yield a contact for each row; nothing if the table is no address book."""
     header = _header(table)
     if header is None:
         return
@@ -211,7 +211,7 @@ def of_address_book(table: Table) -> Iterator[Found]:
 
 
 def _header(table: Table) -> int | None:
-    """The row that names both parts of a name, and how somebody is reached or where they work."""
+    """Find the row of titles: both parts of a name, and an e-mail, phone or organization."""
     for place, row in enumerate(table.rows[:_HEADER_WITHIN]):
         meant = set(_columns(row))
         if len(row) < _COLUMNS_MIN:
@@ -222,7 +222,7 @@ def _header(table: Table) -> int | None:
 
 
 def _columns(header: Sequence[Cell]) -> Mapping[str, Sequence[int]]:
-    """What the columns hold, each with its places in order."""
+    """Return the indexes of the columns of each field, in order."""
     found: dict[str, list[int]] = {}
     for place, cell in enumerate(header):
         if (meant := _meaning(str(cell or ""))) is not None:
@@ -231,7 +231,7 @@ def _columns(header: Sequence[Cell]) -> Mapping[str, Sequence[int]]:
 
 
 def _meaning(name: str) -> str | None:
-    """What a column of this name holds, None where nobody knows."""
+    """Return the field of a column by its title; None if it is unknown."""
     words = _NUMBER.sub(" ", plain(name)).split()
     if not words or _ABOUT & set(words):
         return None
@@ -253,7 +253,7 @@ def _meaning(name: str) -> str | None:
 def _address_books_contact(
     columns: Mapping[str, Sequence[int]], cells: Mapping[int, str]
 ) -> tuple[dict[str, Any], dict[str, Unread]] | None:
-    """The fields of a row; None of one that names nobody and nothing to reach them by."""
+    """Read the fields of a row; None if it has no name, e-mail, phone or organization."""
     said = {
         meant: [cells[place] for place in places if place in cells]
         for meant, places in columns.items()

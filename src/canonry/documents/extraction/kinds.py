@@ -1,4 +1,4 @@
-"""The kind of a document, the identifiers that it states, and its lists and forms."""
+"""The type of a document, and its identifiers, items and forms."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ _ROWS_MAX: Final = 2_000
 def items_of(
     lines: Sequence[LabelledLine], tables: Sequence[Table], context: DocumentContext
 ) -> list[dict[str, Any]]:
-    """The items in order; sums and taxes among them are none."""
+    """Return the items in order, without sums and taxes."""
     for table in tables:
         found = _of_table(table, context)
         if found:
@@ -60,7 +60,7 @@ def _of_list(block: Sequence[str], context: DocumentContext) -> list[dict[str, A
 
 
 def _of_table(table: Table, context: DocumentContext) -> list[dict[str, Any]]:
-    """The rows below the titles of goods, wherever those stand, up to the first sum."""
+    """Return the rows below the titles of items, up to the first sum."""
     rows = iter(table.rows[:_ROWS_MAX])
     columns: list[str] = []
     for row in rows:
@@ -80,7 +80,7 @@ def _of_table(table: Table, context: DocumentContext) -> list[dict[str, Any]]:
 
 
 def _by_column(columns: Sequence[str], row: Sequence[Cell]) -> dict[str, Cell]:
-    """The cells by what they mean; of two columns of one meaning the first that says something."""
+    """Return the cells by meaning; of two columns of one meaning the first that is not empty."""
     cells: dict[str, Cell] = {}
     for name, cell in zip(columns, row, strict=False):
         if cell not in {None, ""}:
@@ -101,7 +101,7 @@ def _item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
         elif name == "unit" and number_in(text) is None:
             item[name] = text
         elif (number := _number(name, cell, context)) is not None:
-            # Of a price by the unit the title may say no more than that.
+            # The title "unit" may also mean the price of a unit.
             item["unit_price" if name == "unit" else name] = number
             if name == "quantity" and (unit := unit_in(text)):
                 item.setdefault("unit", unit)
@@ -109,7 +109,7 @@ def _item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
 
 
 def _number(name: str, cell: Cell, context: DocumentContext) -> int | float | None:
-    """The number of a cell; a sum has no unit but its currency."""
+    """Return the number of a cell; an amount must not have a unit except a currency."""
     if isinstance(cell, int | float):
         return cell
     text = str(cell)
@@ -126,22 +126,22 @@ def _column(cell: Any) -> str:
     return next((_COLUMN_OF[word] for word in words if word in _COLUMN_OF), "")
 
 
-# Forms: lists whose lines are labels and values, which say of the document what labels say.
+# Forms: lists of labels and values that describe the document.
 #
-# A list of goods looks alike; what stands above a list, and whether its labels are known, decides.
+# Lists of items look similar. The line above a list and its known labels decide.
 
 _FORMS_SUMS: Final = frozenset({"", "tax", "subtotal", "total", "amount_due"})
-"""What a line of a list of goods may be that is none; `""` is no known label."""
+"""Notions of lines in a list of items; `""` is no known label."""
 
 _GOODS: Final = frozenset({"items", "actions", "agenda", "points", "attendees"})
 _KNOWN_IN_A_FORM: Final = 2
 
 
 def forms_in(lines: Sequence[LabelledLine]) -> frozenset[int]:
-    """The places of the lines that stand in lists of labels and values, one below the other.
+    """Return the indexes of lines in forms.
 
-    A list is such a form where most of its lines are pairs and several of their labels are known,
-    and where nothing above it says that it lists goods, tasks or people.
+    A list is a form if most of its lines are pairs with several known labels, and if the line
+    above does not announce items, tasks or people.
     """
     found: set[int] = set()
     for places, above in _lists(lines):
@@ -155,7 +155,7 @@ def forms_in(lines: Sequence[LabelledLine]) -> frozenset[int]:
 
 
 def with_goods_unlabelled(lines: Sequence[LabelledLine]) -> Sequence[LabelledLine]:
-    """The lines, where those of a list of goods say nothing of the document but its sums."""
+    """Remove the notions of lines in lists of items, except those of sums."""
     goods = {place for places, above in _lists(lines) if above in _GOODS for place in places}
     return [
         replace(line, notion="") if place in goods and line.notion not in _FORMS_SUMS else line
@@ -164,17 +164,17 @@ def with_goods_unlabelled(lines: Sequence[LabelledLine]) -> Sequence[LabelledLin
 
 
 def _lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]:
-    """The places of the lines of each list, and the notion of the line above it."""
+    """Yield the indexes of the lines of each list, and the notion of the line above it."""
     for listed, group in groupby(range(len(lines)), lambda place: lines[place].listed):
         if listed:
             places = list(group)
             yield places, lines[places[0] - 1].notion if places[0] else ""
 
 
-# Which type of document a text is: by its heading and its labels together, with the reasons.
+# The type of a document follows from its heading and its labels, with reasons.
 #
-# One word is no evidence: a label counts only where its value is of the kind that it promises, and
-# a heading only beside such a label, so that a note which mentions an invoice stays a note.
+# One word is not enough, because a note may mention an invoice. A label counts only with a fitting
+# value, and a heading only with such a label.
 
 _BY_WEIGHT: Final[Mapping[str, Mapping[int, tuple[str, ...]]]] = {
     "invoice": {
@@ -211,10 +211,10 @@ _NUMERIC: Final = frozenset(
         *("next_meeting", "booking"),
     }
 )
-"""Notions whose value holds a digit: a number, a day, an amount."""
+"""Notions whose value has a digit: numbers, dates and amounts."""
 
 _OTHER: Final = "other"
-"""What headings of payslips, quotes and the like name: none of the types, however alike inside."""
+"""The type of headings such as payslips and quotes, which resemble other types."""
 
 _HEADING_WEIGHT: Final = 3
 _HEADING_WORDS: Final = 8
@@ -225,12 +225,12 @@ _REASONS_MIN: Final = 2
 _SHOWN: Final = 60
 _NUMBER: Final = re.compile(r"\d")
 _ENDING: Final = re.compile(r"\.[a-z]{2,4}$")
-"""Of a heading that is the name of a file."""
+"""The extension of a heading that is a file name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A type of document and why it was taken."""
+    """A type of document, and the reasons for its choice."""
 
     entity_type: str
     reasons: tuple[str, ...]
@@ -238,7 +238,7 @@ class Kind:
 
 
 def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
-    """The type with the most evidence, None where no type has enough or two have the same."""
+    """Return the type with the most evidence; None if there is too little or a tie."""
     weights: Counter[str] = Counter()
     reasons: dict[str, list[str]] = {}
     text = "\n".join(line.text for line in lines)
@@ -268,12 +268,12 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
 
 
 def heads_a_document(text: str) -> bool:
-    """Whether a line says what kind of document it stands above."""
+    """Tell whether a line is the heading of a type of document."""
     return any(_named(plain(text), "")) if plain(text) else False
 
 
 def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
-    """What the document labels, by the label; items of a list say nothing of the document."""
+    """Return the labels of the document by notion, without those of list items."""
     forms = forms_in(lines)
     found: dict[str, str] = {}
     for place, line in enumerate(lines):
@@ -286,7 +286,7 @@ def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
 
 
 def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
-    """The types that the first lines which are headings name, and how."""
+    """Return the types that the first headings name, with the heading."""
     looked = 0
     for line in lines[:_HEADING_WITHIN]:
         text = plain(_ENDING.sub("", line.text))
@@ -301,9 +301,9 @@ def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
 
 
 def _named(text: str, language: str) -> Iterator[str]:
-    """The type of document that a heading names at its beginning or its end; the longest word.
+    """Yield the type that a heading names at its beginning or end by the longest phrase.
 
-    What it is written in goes first: forms have few words of a sentence that tell the language.
+    Phrases of the document's language are tried first.
     """
     every = languages()
     own = {language: every[language]} if language else {}
@@ -333,25 +333,25 @@ _REMAINDER: Final = 97
 
 
 def ibans_in(text: str) -> tuple[str, ...]:
-    """The international account numbers whose check digits hold, without blanks."""
+    """Return the IBANs with valid check digits, without blanks."""
     found = (match[0].replace(" ", "") for match in _IBAN.finditer(text))
     return tuple(dict.fromkeys(each for each in found if _checks(each)))
 
 
 def tax_ids_in(text: str) -> tuple[str, ...]:
-    """Tax numbers of companies, as European states and the United States write them."""
+    """Return tax numbers of companies in European and United States notation."""
     found = [match[0].replace(" ", "") for match in _TAX.finditer(text)]
     found += [match[1] for match in _EIN.finditer(text)]
     return tuple(dict.fromkeys(found))
 
 
 def mails_in(text: str) -> tuple[str, ...]:
-    """Addresses of electronic mail, in lower case."""
+    """Return e-mail addresses in lower case."""
     return tuple(dict.fromkeys(match[0].lower() for match in _MAIL.finditer(text)))
 
 
 def phones_in(text: str) -> tuple[str, ...]:
-    """Telephone numbers with their country's code."""
+    """Return phone numbers with a country code."""
     return tuple(dict.fromkeys(match[1].strip() for match in _PHONE.finditer(text)))
 
 

@@ -1,4 +1,4 @@
-"""Documents in prose and labels: invoices, receipts, contracts and notes, with their fields."""
+"""Fields of invoices, receipts, contracts, events and notes, from labels and prose."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
 
 @dataclass(slots=True)
 class _Draft:
-    """An entity on its way, and the document that it is read from."""
+    """The fields of an entity while they are read, with the document."""
 
     lines: Sequence[LabelledLine]
     tables: Sequence[Table]
@@ -135,7 +135,7 @@ class _Draft:
 def document_of(
     kind: Kind, lines: Sequence[LabelledLine], tables: Sequence[Table], text: str
 ) -> tuple[Found, ...]:
-    """The document as an entity, and the entities that it plainly lists."""
+    """Return the document as an entity, and the entities that it lists."""
     lines = with_goods_unlabelled(lines)
     context = context_of(list(lines))
     draft = _Draft(lines, tables, context, text)
@@ -147,7 +147,7 @@ def document_of(
                 used.add(line)
                 break
     pattern, name = _NUMBERED.get(kind.entity_type), f"{kind.entity_type}_number"
-    # The number may stand within a sentence.
+    # The number may be within a sentence.
     if pattern and name not in draft.fields and (numbered := pattern.search(text)):
         draft.fields[name] = numbered[1]
     _FINISH[kind.entity_type](draft)
@@ -166,9 +166,9 @@ def document_of(
 
 
 def _best(lines: Sequence[LabelledLine], notion: str) -> LabelledLine | None:
-    """The line with the notion: the last total, as sums stand below what they sum; else the first.
+    """Return the line for a notion: of totals the last one, else the first.
 
-    A number must have a digit: the word alone is a heading.
+    The value of a number or date must have a digit; otherwise the line is a heading.
     """
     found = [line for line in lines if line.notion == notion and (line.value or line.block)]
     if notion in _NUMBERS | _DATES:
@@ -179,7 +179,7 @@ def _best(lines: Sequence[LabelledLine], notion: str) -> LabelledLine | None:
 
 
 def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
-    """Read a line's value as its notion wants it; whether it says anything of the field."""
+    """Read the value of a line by its notion; return whether the field has a value."""
     if line.notion in _DATES:
         return _take_date(draft, name, line.value)
     if line.notion in _MONEY:
@@ -213,7 +213,7 @@ def _take_date(draft: _Draft, name: str, text: str) -> bool:
 
 def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
     text, context = line.value, draft.context
-    # A rate may stand before the amount: "VAT 19 %: 190.00".
+    # A rate may precede the amount: "VAT 19 %: 190.00".
     bare = _RATE.sub("", text)
     seen = context.number(bare)
     if seen is None:
@@ -232,7 +232,7 @@ def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
 
 
 def _finish_bill(draft: _Draft, sender: str, receiver: str) -> None:
-    """The currency, the items, and whose letterhead it is, where its labels do not say so."""
+    """Add the currency and the items, and the sender by the letterhead if no label names it."""
     if draft.context.currency:
         draft.fields.setdefault("currency", draft.context.currency)
     if items := items_of(draft.lines, draft.tables, draft.context):
@@ -250,7 +250,7 @@ def _finish_invoice(draft: _Draft) -> None:
         "email": mails_in(draft.text),
         "phone": phones_in(draft.text),
     }
-    for label, found in identifiers.items():  # of several it is not told whose they are
+    for label, found in identifiers.items():  # the owner of one of several is unknown
         if len(found) == 1:
             draft.fields[label] = found[0]
 
@@ -302,7 +302,7 @@ def _finish_note(draft: _Draft) -> None:
         if 0 < len(first) <= _TITLE_MAX:
             draft.fields["title"] = tidy(first)
     if "tags" not in draft.fields and any(line.notion == "attendees" for line in draft.lines):
-        # The words of a meeting's title that say what it was about.
+        # The words of a meeting's title become its tags.
         words = _WORD.findall(draft.fields.get("title", ""))
         draft.fields["tags"] = ", ".join(
             word if any(char.isdigit() for char in word) or word.isupper() else word.lower()
@@ -312,7 +312,7 @@ def _finish_note(draft: _Draft) -> None:
 
 
 def _extras(draft: _Draft, used: set[LabelledLine]) -> None:
-    """What else the document labels, under the label as a field's name; a schema may know it."""
+    """Add other labelled values; the label becomes the name of the field."""
     forms = forms_in(draft.lines)
     for place, line in enumerate(draft.lines):
         label = plain(line.label)
@@ -335,14 +335,14 @@ _FINISH: Final[Mapping[str, Callable[[_Draft], None]]] = {
 }
 
 
-# Bills: what their sums say, and their senders.
+# Bills: checks of their sums, and their senders.
 
 _CENT: Final = Decimal("0.011")
 _GROSS: Final = {"invoice": ("amount", "amount_due"), "receipt": ("amount_total",)}
 
 
 def mismatches(found: Found) -> Iterator[str]:
-    """What in the sums of a bill does not add up, by the names of its fields."""
+    """Yield the sums of a bill that do not add up, by the names of its fields."""
     if found.entity_type not in _GROSS:
         return
     said = found.fields
@@ -358,7 +358,7 @@ def mismatches(found: Found) -> Iterator[str]:
 
 
 def _of_lines(said: Mapping[str, Any]) -> Decimal | None:
-    """The sum of the items, where each has an amount."""
+    """Return the sum of the items if each has an amount."""
     items = said.get("items")
     if not isinstance(items, list) or not items:
         return None
@@ -379,13 +379,13 @@ def _sum(value: Any) -> Decimal | None:
 _HEAD: Final = 5
 _NAME_MAX: Final = 60
 _ADDRESS: Final = 3
-"""So many lines below a name one is looked for that may be of its address."""
+"""The number of lines below a name that may be its address."""
 
 
 def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:
-    """Whose letterhead a document bears: a company's name, or a name above an address.
+    """Return the sender in a letterhead: a company's name, or a name above an address.
 
-    `taken` is the name of who gets it.
+    `taken` is the name of the receiver.
     """
     first = [line for line in lines[:_HEAD] if not line.value and line.text != taken]
     for line in first:
@@ -398,7 +398,7 @@ def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:
 
 
 def _above_address(lines: Sequence[LabelledLine]) -> bool:
-    """Whether the first line is a name, and an address stands right below it."""
+    """Tell whether the first line is a name directly above an address."""
     name = lines[0]
     if name.notion or len(name.text) > _NAME_MAX or any(char.isdigit() for char in name.text):
         return False
@@ -412,7 +412,7 @@ def _above_address(lines: Sequence[LabelledLine]) -> bool:
 
 
 def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str | None:
-    """The day of a document that names but one."""
+    """Return the date of a document if it is the only one."""
     seen = [each for line in lines for each in dates_in(line.text, context.order, context.dated)]
     days = {each.value[:10] if each.value else None for each in seen}
     return days.pop() if len(days) == 1 else None

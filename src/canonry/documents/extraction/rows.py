@@ -1,4 +1,4 @@
-"""Rows and records: one entity each, never fewer, with values typed by the evidence of a column."""
+"""Rows and records: each becomes an entity, with values typed by the evidence of columns."""
 
 import re
 from collections import Counter
@@ -122,12 +122,12 @@ _COMMON: Final = """
     import_date import_source_file details amount
 """
 _WEAK: Final = frozenset(_COMMON.split())
-"""Fields that many types have, so that they tell little."""
+"""Fields of many types, which are weak evidence."""
 
 _NEEDED: Final = {
     "invoice": frozenset({"invoice_number", "vendor_name", "customer_name", "tax_amount"})
 }
-"""Of which one has to be there: what has an amount and a day when it is due may be a loan."""
+"""Fields of which a type needs one: an amount with a due date alone may be a loan."""
 
 _WEAK_WEIGHT: Final = 0.4
 _NAMED_BONUS: Final = 0.2
@@ -138,7 +138,7 @@ SIDES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("debit", "soll", "cargo", "withdrawal", "paid_out", "money_out"), -1),
     **dict.fromkeys(("credit", "haben", "abono", "deposit", "paid_in", "money_in"), 1),
 }
-"""Names of columns that hold what went out or came in, each without a sign of its own."""
+"""Columns of unsigned debits and credits, with their signs."""
 
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
 
@@ -148,7 +148,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """What the names of a table or of records mean: a type, and a field of it for each name."""
+    """The type of a table or of records, and the field for each name."""
 
     entity_type: str
     fields: Mapping[str, str]
@@ -157,7 +157,7 @@ class Mapped:
 
 @lru_cache(maxsize=4_096)
 def snake(name: str) -> str:
-    """A name as fields are written; empty where nothing of it is left."""
+    """Convert a name to snake case; empty if it has no letter or digit."""
     spread = _HUMP.sub(" ", name)
     return plain(spread.replace("_", " ")).replace("#", "number").replace(" ", "_")
 
@@ -165,18 +165,18 @@ def snake(name: str) -> str:
 def mapped(
     names: Sequence[str], schemas: Sequence[EntitySchema], file_name: str = ""
 ) -> Mapped | None:
-    """The type that covers the names best, None where no type covers half of them well."""
+    """Return the type that covers the names best; None if none covers half of them well."""
     best: tuple[float, float, Mapped] | None = None
     stem = _stem(file_name)
     for schema in schemas:
         fields = fields_of(names, schema)
-        # The sum of these must not depend on the order in which a table has its columns.
+        # `fsum`: the result must not depend on the order of columns.
         weight = fsum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in fields.values())
         sides = [name for name in names if snake(name) in SIDES and name not in fields]
         if schema.field("amount") is None:
             sides = []
         weight += bool(sides)
-        # A name that maps by its own word says more than one that needs a synonym.
+        # Exact names are stronger evidence than synonyms.
         exact = 0.01 * sum(1 for name, target in fields.items() if snake(name) == target)
         covered = (len(fields) + len(sides)) / max(1, sum(1 for name in names if snake(name)))
         named = stem in {schema.entity_type, *schema.type_aliases}
@@ -202,7 +202,7 @@ def mapped(
 
 
 def fields_of(names: Sequence[str], schema: EntitySchema) -> dict[str, str]:
-    """Each name to the field of the schema that it means; a field is meant by one name only."""
+    """Map names to fields of the schema; each field has one name."""
     known = {spec.name: spec.name for spec in schema.fields}
     for spec in schema.fields:
         for alias in spec.aliases:
@@ -213,7 +213,7 @@ def fields_of(names: Sequence[str], schema: EntitySchema) -> dict[str, str]:
                 known.setdefault(word, meant)
     found: dict[str, str] = {}
     written = {name: snake(name) for name in names}
-    # Exact names first: a synonym must not take the place of the field itself.
+    # Exact names first: a synonym must not take their field.
     for exact in (True, False):
         for name, plain_name in written.items():
             target = known.get(plain_name)
@@ -225,22 +225,22 @@ def fields_of(names: Sequence[str], schema: EntitySchema) -> dict[str, str]:
 
 
 def type_of_layout(names: Sequence[str]) -> str:
-    """A type of its own for all that has these columns, and for nothing else.
+    """Return a type for records with exactly these columns.
 
-    A file's name would be a better word for it, and may be somebody's name; a type outlives the
-    file. The same columns are the same type, so that the next file of the kind goes on with it.
+    The name of the file is not used, because it may be personal data. Files with the same columns
+    get the same type.
     """
     columns = "\n".join(sorted({snake(name) for name in names}))
     return f"record_{sha256(columns.encode()).hexdigest()[:_LAYOUT]}"
 
 
 def type_of_list(key: str) -> str:
-    """The type of what stands in a list or sheet of this name; empty where it says nothing."""
+    """Return the type that the name of a list or sheet gives; may be empty."""
     return _stem(key)
 
 
 def _stem(file_name: str) -> str:
-    """The word for one of what a file's name says it holds."""
+    """Return the singular of the noun in a file's name."""
     base = file_name.replace("\\", "/").rpartition("/")[2].rpartition(".")
     words = [word for word in snake(base[0] or base[2]).split("_") if not word.isdigit()]
     while words and words[0] in {"sample", "my", "test", "export", "exported", "all", "list"}:
@@ -265,12 +265,12 @@ _TELLING: Final[Mapping[str, tuple[str, ...]]] = {
         *("amount_total", "amount"),
     ),
 }
-"""The fields of a payment that tell one from another, by its type."""
+"""The fields that distinguish payments, by type."""
 
 _NUMBERED: Final = {"transaction": "transaction_id", "receipt": "receipt_number"}
 
 WITH_BOTH_ORDERS: Final = frozenset({"USD", "CAD"})
-"""Currencies of countries in which the day or the month stands first."""
+"""Currencies of countries that use both orders of day and month."""
 
 _OWN: Final = frozenset({"schema_version"})
 _NAME_MAX: Final = 200
@@ -279,9 +279,9 @@ _NAME_MAX: Final = 200
 def of_table(
     table: Table, schemas: Sequence[EntitySchema], file_name: str, *, untyped: str = ""
 ) -> Iterator[Found]:
-    """An entity a row below the header; a table without a header gives none.
+    """Yield an entity for each row below the header; none without a header.
 
-    `untyped` is the type of rows that name none and fit none.
+    `untyped` is the type of rows without a type that fit no schema.
     """
     header = _header(table)
     if header is None:
@@ -309,26 +309,26 @@ def of_table(
 
 
 def require_few(rows: int) -> None:
-    """Refuse a file of more rows than become canon.
+    """Refuse a file with too many records.
 
     Raises:
         InvalidInput: `document.too-large`.
     """
     if rows > FILED_MAX:
-        message = f"the file holds {rows} records; split it into files of {FILED_MAX} at most"
+        message = f"The file has {rows} records; the limit is {FILED_MAX}. Split it."
         raise InvalidInput("document.too-large", message, unit="records", limit=FILED_MAX)
 
 
 def counted(found: Iterable[Found]) -> Iterator[Found]:
-    """Those found, of whom each that says the same as one before has its number."""
+    """Number equal entities."""
     seen: Counter[Any] = Counter()
     return (_counted(each, seen) for each in found)
 
 
 def _counted(found: Found, seen: Counter[Any]) -> Found:
-    """Of rows that say the same, each after the first with its number.
+    """Number a row if equal rows came before.
 
-    Two coffees of one day are two payments; the same statement read again has the same two.
+    Two equal payments of one day stay two, and reading the file again finds the same two.
     """
     kind, said = found.entity_type, found.fields
     telling = _TELLING.get(kind)
@@ -352,9 +352,9 @@ def of_records(
     *,
     untyped: str = "",
 ) -> Iterator[Found]:
-    """An entity a record; records of one file that name no type are all of the one that fits.
+    """Yield an entity for each record; those without a type share the one that fits best.
 
-    `untyped` is their type where none fits.
+    `untyped` is their type if none fits.
     """
     require_few(len(records))
     names = list(dict.fromkeys(name for record in records for name in record.fields))
@@ -377,7 +377,7 @@ def of_records(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """What the values of one column say together about their notation."""
+    """The notation of a column, judged by all its values."""
 
     order: DayOrder | None = None
     mark: str | None = None
@@ -389,7 +389,7 @@ class _Column:
 
 
 def _written(columns: Mapping[str, Sequence[Any]]) -> Mapping[str, _Column]:
-    """How each column is written; what it leaves open the whole table says, or its country."""
+    """Find the notation of each column; by default that of the table, or of its country."""
     own = {name: _Column.of(values) for name, values in columns.items()}
     orders, marks = {each.order for each in own.values()}, {each.mark for each in own.values()}
     spoken = {notion_of(plain(name))[1] for name in columns} - {"", "en"}
@@ -408,14 +408,14 @@ def _written(columns: Mapping[str, Sequence[Any]]) -> Mapping[str, _Column]:
 
 
 def _only(evidence: set[Any]) -> Any:
-    """What all columns say that say something; None where they contradict each other."""
+    """Return the only value besides None; None if there are several."""
     told = evidence - {None}
     return next(iter(told)) if len(told) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sheet:
-    """Rows or records that belong together: what their names mean, and how they are written."""
+    """Rows or records of one table, with the meaning of names and the notation of columns."""
 
     meant: Mapped | None
     schemas: Sequence[EntitySchema]
@@ -423,7 +423,7 @@ class _Sheet:
     untyped: str
 
     def found(self, values: Mapping[str, Any], number: int) -> Found:
-        """The entity of one row."""
+        """Read the entity of one row."""
         meant, named = self._meant(values)
         entity_type = named or (meant.entity_type if meant else self.untyped)
         schema = next((each for each in self.schemas if each.entity_type == entity_type), None)
@@ -451,7 +451,7 @@ class _Sheet:
         )
 
     def column(self, name: str) -> _Column:
-        """What the column of this name says."""
+        """Return the notation of the column with this name."""
         return self.columns.get(name) or _Column()
 
     def _meant(self, values: Mapping[str, Any]) -> tuple[Mapped | None, str]:
@@ -463,7 +463,7 @@ class _Sheet:
         return Mapped(entity_type=named, fields=fields, reason="named"), named
 
     def _sided(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The amount that stands in one of two columns, as banks write them."""
+        """Return the signed amount from a debit or credit column."""
         for name, value in values.items():
             side = SIDES.get(snake(name))
             seen = number_in(str(value), self.column(name).mark) if side else None
@@ -475,7 +475,7 @@ class _Sheet:
 def _currency(
     values: Mapping[str, Any], targets: Mapping[str, str], types: Mapping[str, FieldType]
 ) -> dict[str, Any]:
-    """The currency that a header such as `amount_usd` or `Betrag (EUR)` or an amount names."""
+    """Return the currency in a title such as `amount_usd` or `Betrag (EUR)`, or in an amount."""
     for name, value in values.items():
         if types.get(targets.get(name, "")) is FieldType.NUMBER:
             found = _CURRENCY.search(snake(name))
@@ -488,7 +488,7 @@ def _currency(
 
 
 def _typed(value: Any, wanted: FieldType | None, hint: _Column) -> Any:
-    """The value as its field wants it, or unread where that is unclear; else as it stands."""
+    """Convert a value to the type of its field; unread if it is unclear, unchanged if unfit."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -508,19 +508,19 @@ def _typed(value: Any, wanted: FieldType | None, hint: _Column) -> Any:
 
 
 def _header(table: Table) -> int | None:
-    """The first row whose cells are all words, and as many as the widest row has, nearly."""
+    """Find the first row of words that is about as wide as the widest row."""
     widest = max((_width(row) for row in table.rows[:50]), default=0)
     for place, row in enumerate(table.rows[:_HEADER_WITHIN]):
         words = [cell for cell in row if isinstance(cell, str) and cell.strip()]
         wide = len(words) == _width(row) and len(words) * 2 > widest and len(words) > 1
-        # A value rather than a name has no letters, or is an address of mail.
+        # Titles have letters and are no e-mail addresses.
         if wide and all(any(map(str.isalpha, word)) and "@" not in word for word in words):
             return place
     return None
 
 
 def _names(header: Sequence[Cell], width: int) -> list[str]:
-    """A name for each column: those without one, and those of the same, are told by their place."""
+    """Return a name for each column; missing and repeated ones become `column <number>`."""
     names: list[str] = []
     for place in range(max(len(header), width)):
         cell = header[place] if place < len(header) else None

@@ -1,4 +1,4 @@
-"""The rules: from a file, as it is read and laid out, to the entities that it speaks of."""
+"""The entry point of the rules: find the entities in the reading of a file."""
 
 import json
 import re
@@ -31,10 +31,10 @@ from canonry.records.domain.interpretations import Found, Interpretation, held
 from canonry.records.notation.labels import LabelledLine, lines_of, meaning, plain
 from canonry.records.notation.parties import parties_in
 
-# Layout: what stands where on a page, as lines of labels and values, and as tables.
+# Layout: find labels, values and tables by their positions on a page.
 #
-# A page comes as text in which gaps are blanks, so that columns stand below each other. What is
-# left and right of a gap is not one line; a label's value is to its right, or else below it.
+# A page is text in which blanks keep columns aligned. A gap divides a line into pieces. The value
+# of a label is to its right or below it.
 
 _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
@@ -53,7 +53,7 @@ _ROWS_MAX: Final = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A text without gaps, and where on its line it begins and ends."""
+    """A text without gaps, and its begin and end on the line."""
 
     begin: int
     end: int
@@ -61,18 +61,18 @@ class Piece:
 
     @property
     def label(self) -> bool:
-        """Whether it is a label and nothing else."""
+        """Whether the piece is only a label."""
         return self.text.endswith(":") or bool(meaning(self.text)[0])
 
     def takes(self, text: str) -> bool:
-        """Whether a text may be the value of this label."""
+        """Tell whether a text may be the value of this label."""
         if meaning(self.text)[0] in _FIGURES and not _has_digit(text):
             return False
         return not any(line.notion for line in lines_of(text))
 
 
 def pieces_of(text: str) -> Sequence[Sequence[Piece]]:
-    """The pieces of each line that has any."""
+    """Return the pieces of each line that is not blank."""
     return [
         [Piece(begin=m.start(), end=m.end(), text=m[0]) for m in _PIECES.finditer(line)]
         for line in text.split("\n")
@@ -81,7 +81,7 @@ def pieces_of(text: str) -> Sequence[Sequence[Piece]]:
 
 
 def arranged(text: str) -> str:
-    """The lines of a page one below the other, each label with its value."""
+    """Return the text of a page with each label next to its value."""
     lines = pieces_of(text)
     taken: set[tuple[int, int]] = set()
     said: list[str] = []
@@ -106,7 +106,7 @@ def arranged(text: str) -> str:
 
 
 def _is_row(lines: Sequence[Sequence[Piece]]) -> bool:
-    """Whether a line is one of a table: of goods, or their titles, of which not all are labels."""
+    """Tell whether a line is a row or the titles of a table of items."""
     line = lines[0] if lines else ()
     labels = sum(1 for piece in line if piece.label)
     return (
@@ -119,14 +119,14 @@ def _is_row(lines: Sequence[Sequence[Piece]]) -> bool:
 def _with_below(
     label: Piece, lines: Sequence[Sequence[Piece]], number: int, taken: set[tuple[int, int]]
 ) -> Iterator[str]:
-    """A label beside other columns, with what stands below it up to the next label."""
+    """Yield a label with the pieces below it, up to the next label."""
     block: list[str] = []
     for below in range(number + 1, min(number + 1 + _BLOCK_MAX, len(lines))):
         fitting = [
             place
             for place, piece in enumerate(lines[below])
             if (below, place) not in taken
-            # It begins or ends where the label does.
+            # The piece begins or ends at the same column as the label.
             and min(abs(label.begin - piece.begin), abs(label.end - piece.end)) <= _NEAR
         ]
         if not fitting or lines[below][fitting[0]].label:
@@ -144,10 +144,10 @@ def _with_below(
 
 
 def tables_in(text: str) -> Iterator[Table]:
-    """A table for each line of titles: the lines above it as they are, those below in its columns.
+    """Yield a table for each possible line of titles.
 
-    A line of titles has several columns and no number; which of them are titles indeed, whoever
-    reads the table decides.
+    Such a line has several columns and no digit. Lines below are divided into its columns, and
+    lines above are kept unchanged. The reader of the table decides whether they are titles.
     """
     lines = pieces_of(text)[:_ROWS_MAX]
     seen: set[tuple[str, ...]] = set()
@@ -162,7 +162,7 @@ def tables_in(text: str) -> Iterator[Table]:
 
 
 def _in_columns(titles: Sequence[Piece], line: Sequence[Piece]) -> tuple[str | None, ...]:
-    """The pieces of a line under the titles that they overlap, or that are nearest."""
+    """Assign the pieces of a line to the titles above, or to the nearest ones."""
     cells: list[str | None] = [None] * len(titles)
     for piece in line:
         place = min(range(len(titles)), key=lambda at: _distance(titles[at], piece))
@@ -172,7 +172,7 @@ def _in_columns(titles: Sequence[Piece], line: Sequence[Piece]) -> tuple[str | N
 
 
 def _distance(title: Piece, piece: Piece) -> int:
-    """How far two are apart, where none is behind the other: by the nearer of their edges."""
+    """Return the distance of a piece from a title, with a penalty if they do not overlap."""
     between = max(piece.begin - title.end, title.begin - piece.end)
     edges = min(abs(title.begin - piece.begin), abs(title.end - piece.end))
     return edges if between < 0 else edges + 1_000 + between
@@ -182,19 +182,19 @@ def _has_digit(text: str) -> bool:
     return any(char.isdigit() for char in text)
 
 
-# Lists: what a file writes into one place becomes the items that the field of its type holds.
+# Lists: a text in a file becomes the items of a list field.
 #
-# Records that are handed over as data are taken as they are; only files have no other way to write
-# a list than commas.
+# This applies to files only, which often write lists with commas. Records given as data stay
+# unchanged.
 
 _NAMED: Final = frozenset({"parties", "companies"})
 _APART: Final = re.compile(r"[,;\n]")
 _WORDS: Final = frozenset({"tags", "files", *_NAMED})
-"""Fields whose items are names or words, so that a comma divides them."""
+"""Fields whose items are names or words, which a comma separates."""
 
 
 def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> Iterator[Found]:
-    """The entities, with lists where their types have them."""
+    """Yield the entities with lists in their list fields."""
     known = {schema.entity_type: schema for schema in schemas}
     for each in found:
         schema, divided = known.get(each.entity_type), dict(each.fields)
@@ -206,7 +206,7 @@ def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> Itera
 
 
 def items_in(name: str, text: str) -> list[Any]:
-    """The items that a text says of the field `name`."""
+    """Split a text into the items of the field `name`."""
     if text.startswith("[") and text.endswith("]"):
         try:
             written: list[Any] = json.loads(text)
@@ -225,7 +225,7 @@ def items_in(name: str, text: str) -> list[Any]:
 
 
 _STRONG: Final = 6
-"""The weight from which a document is what it says, whatever tables it holds."""
+"""The weight from which the type of a document counts, even if it has tables."""
 
 _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType.ODS})
 _LABELLED: Final = 3
@@ -238,15 +238,15 @@ _GENERAL: Final = frozenset(
         *("content", "response", "payload", "list"),
     }
 )
-"""What lists are called that hold anything."""
+"""General names of lists, which give no type."""
 
 
 def interpret(
     reading: Reading, schemas: Sequence[EntitySchema], *, untyped: str = ""
 ) -> Interpretation:
-    """The entities in the order of the file.
+    """Find the entities of a file, in its order.
 
-    `untyped` is the type of rows and records that name none and fit none.
+    `untyped` is the type of rows and records without a type that fit no schema.
     """
     warnings = list(reading.notes)
     found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
@@ -254,26 +254,26 @@ def interpret(
     entities = held(seen.over(with_lists(found, schemas)))
     warnings += seen.mismatches
     if reading.differs:
-        warnings.append(f"the content is {reading.kind.value}, not what was declared")
+        warnings.append(f"The content is {reading.kind.value}, not the declared type.")
     if seen.long and len(reading.text) > CONTENT_MAX:
-        warnings.append(f"the entity holds the first {CONTENT_MAX} characters of the text")
+        warnings.append(f"The entity has only the first {CONTENT_MAX} characters of the text.")
     if not entities:
-        warnings.append("nothing was found in the file that says of what it speaks")
+        warnings.append("No entity was found in the file.")
     if seen.unclear:
-        warnings.append(f"{seen.unclear} values were unclear and are kept as they stand")
+        warnings.append(f"{seen.unclear} values were unclear and are kept as written.")
     return Interpretation(entities=entities, warnings=tuple(warnings))
 
 
 @dataclass(slots=True)
 class _Passed:
-    """What the entities that went by say together: of very many none is kept for it."""
+    """Facts about the entities of a stream, which is not stored."""
 
     mismatches: dict[str, None] = field(default_factory=dict)
     long: bool = False
     unclear: int = 0
 
     def over(self, found: Iterable[Found]) -> Iterator[Found]:
-        """The same entities."""
+        """Yield the same entities and collect the facts."""
         for each in found:
             self.mismatches.update(dict.fromkeys(mismatches(each)))
             self.long = self.long or "content" in each.fields
@@ -284,7 +284,7 @@ class _Passed:
 def _statements(
     reading: Reading, schemas: Sequence[EntitySchema], warnings: list[str]
 ) -> Iterator[Found] | None:
-    """The lines of the bank statements in a file, unless its name says that they are others."""
+    """Return the transactions of bank statements, unless the file's name gives another type."""
     named = type_of_list(reading.name)
     others = {schema.entity_type for schema in schemas} - {"transaction"}
     if named in others:
@@ -307,7 +307,7 @@ def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -
     if any(record.kind in KINDS for record in reading.records):
         return of_cards(reading.records)
     if reading.kind in _OBJECTS:
-        # A list of words or numbers labels nothing.
+        # A list of words or numbers has no labels.
         return _listed(reading, schemas, untyped) if reading.records else _bare(reading)
     lines = lines_of((arranged(reading.layout) or reading.text)[:LOOKED_AT])
     kind = kind_of_text(lines)
@@ -341,13 +341,13 @@ def _text(
     found = document_of(kind or _NOTE, lines, tables, text)
     if found[0].fields or found[0].unread:
         return found
-    return document_of(_NOTE, lines, reading.tables, text)  # a heading, and nothing to be read
+    return document_of(_NOTE, lines, reading.tables, text)  # only a heading was found
 
 
 def _labelled(
     reading: Reading, schemas: Sequence[EntitySchema], lines: Sequence[LabelledLine]
 ) -> Sequence[Found]:
-    """A text that is nearly all labels and values is a record of them."""
+    """Read a text that consists mostly of labels and values as one record."""
     pairs = {plain(line.label).replace(" ", "_"): line.value for line in lines if line.value}
     if len(pairs) < _LABELLED or len(pairs) < _LABELLED_SHARE * len(lines):
         return ()
@@ -370,7 +370,7 @@ def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> It
 
 
 def _form(reading: Reading) -> bool:
-    """Whether the tables are a form of labels and values rather than rows."""
+    """Tell whether the tables are mostly pairs of labels and values."""
     widths = [
         len([c for c in row if c not in {None, ""}]) for t in reading.tables for row in t.rows
     ]
@@ -378,7 +378,7 @@ def _form(reading: Reading) -> bool:
 
 
 def _messages(reading: Reading) -> Sequence[Found]:
-    """Messages; what the text of one plainly is, such as an invoice, is an entity of its own."""
+    """Return messages; a text that is clearly a document, such as an invoice, is added."""
     found = list(of_messages(reading.records))
     records = [record for record in reading.records if record.kind == "message"]
     for place, record in enumerate(records):
@@ -397,7 +397,7 @@ def _messages(reading: Reading) -> Sequence[Found]:
 
 
 def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterator[Found]:
-    """The records of each list; a list that is called by what it holds says its type."""
+    """Yield the records of each list; a specific name of the list gives their type."""
     start = 0
     for kind, group in groupby(reading.records, key=lambda record: record.kind):
         key = kind.partition(":")[2]

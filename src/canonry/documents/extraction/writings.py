@@ -1,4 +1,4 @@
-"""The notations that a document declares; agreements, letters and minutes of meetings."""
+"""The notation of a whole document; parties and dates of agreements, letters and minutes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, order_in
 from canonry.values.languages import languages, written_in
 
 CONTENT_MAX: Final = 100_000
-"""The most characters of a document's own text that its entity holds."""
+"""The most characters of a document's text in its entity."""
 
 LOOKED_AT: Final = 200_000
-"""How many characters of a document are looked at for labels: what it says of itself is there."""
+"""The number of characters in which labels are searched."""
 
 _DATED: Final = ("issued", "date", "signed", "effective")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentContext:
-    """Evidence of the whole document, for what a single value leaves open."""
+    """The notation of the whole document, which decides ambiguous values."""
 
     order: DayOrder | None = None
     mark: str | None = None
@@ -37,23 +37,23 @@ class DocumentContext:
     language: str = ""
 
     def date(self, text: str) -> SeenDate | None:
-        """The first date of a text."""
+        """Find the first date of a text."""
         return date_in(text, self.order, self.dated)
 
     def number(self, text: str) -> SeenNumber | None:
-        """The first number of a text."""
+        """Find the first number of a text."""
         return number_in(text, self.mark, self.group)
 
     def currency_of(self, text: str) -> str | None:
-        """The currency that a text names, else the one that the whole document names."""
+        """Return the currency in a text, else that of the document."""
         return currency_in(text, self.dollar) or self.currency
 
 
 def context_of(lines: list[LabelledLine]) -> DocumentContext:
-    """What the lines say together.
+    """Find the notation of a document by all its lines.
 
-    Where the numbers themselves are unclear, the language of the labels says what divides
-    thousands, and the order of dates in languages that have but one; English has two.
+    If its numbers and dates are all ambiguous, the language decides the mark of thousands and the
+    order of dates. English has two orders and does not decide.
     """
     text = "\n".join(line.text for line in lines)
     spoken = [line.language for line in lines if line.language]
@@ -86,27 +86,27 @@ def _dated(lines: list[LabelledLine], order: DayOrder | None) -> date | None:
 
 
 def shortened(text: str) -> str:
-    """As much of a text as an entity holds; the source has all of it."""
+    """Return the part of a text that an entity stores; the source has all of it."""
     return text[:CONTENT_MAX].strip()
 
 
 def tidy(value: Any) -> Any:
-    """A text without blanks at its ends; anything else as it is."""
+    """Normalize the blanks of a text; return other values unchanged."""
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
 BETWEEN: Final = "; "
-"""Divides the names of parties where they are one text; names themselves have commas."""
+"""The separator of names of parties in one text, because names may have commas."""
 
 _OPENINGS_MAX: Final = 50
-"""So many sentences that may name the parties of a contract are looked at."""
+"""The most sentences in which the parties of a contract are searched."""
 
 _PARTIES_MAX: Final = 600
 _ENDED: Final = re.compile(
     r"(?<!\b[A-Z])(?<!\bInc)(?<!\bLtd)(?<!\bLda)(?<!\bCor)(?<!\bo)\.(?=\s+[A-Z\xa7\d]|\s*$)"
     r"|\n\s*\n|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b",
 )
-"""Where the sentence that names the parties ends."""
+"""The end of the sentence that names the parties."""
 
 _CALLED: Final = re.compile(
     r"\bas of ([^()\n]{6,40})\(the [\"\u201c]?Effective Date", re.IGNORECASE
@@ -124,7 +124,7 @@ _PHRASES: Final = {
 
 
 def parties_of(lines: Sequence[LabelledLine], text: str, context: DocumentContext) -> Sequence[str]:
-    """Between whom it is: landlord and tenant by their labels, or the names of a sentence."""
+    """Return the parties of an agreement, by labels such as landlord, or by a sentence."""
     said = [line.value for line in lines if line.notion == "party" and line.value]
     if len(said) > 1:
         named = (name for each in said for name in named_in(each, context.language)[:1])
@@ -133,7 +133,7 @@ def parties_of(lines: Sequence[LabelledLine], text: str, context: DocumentContex
 
 
 def days_of(text: str) -> Iterator[tuple[str, str]]:
-    """What stands behind the words of a sentence that say which day it is about."""
+    """Yield fields and the text after the words that announce their date."""
     if (called := _CALLED.search(text)) is not None:
         yield "effective_date", called[1]
     for name, pattern in _PHRASES.items():
@@ -143,7 +143,7 @@ def days_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def listed_in(text: str, context: DocumentContext) -> Sequence[str]:
-    """The parties that stand behind a label: names, or a sentence that has names."""
+    """Return the parties after a label: a list of names, or names in a sentence."""
     listed = parties_in(text, context.language)
     if all(map(is_name, listed)):
         return listed
@@ -152,7 +152,7 @@ def listed_in(text: str, context: DocumentContext) -> Sequence[str]:
 
 
 def between(text: str, language: str) -> Sequence[str]:
-    """The parties that a sentence stands between; a few hundred characters are looked at each."""
+    """Find the parties in the sentences that can open an agreement."""
     for place in islice(_openings(text, language), _OPENINGS_MAX):
         said = text[place : place + _PARTIES_MAX]
         end = _ENDED.search(said)
@@ -163,7 +163,7 @@ def between(text: str, language: str) -> Sequence[str]:
 
 
 def _openings(text: str, language: str) -> Iterator[int]:
-    """Where the parties may be named: behind the words that stand before them."""
+    """Yield positions after the words that precede parties."""
     known = [languages()[language]] if language else languages().values()
     lower = text.lower()
     for word in dict.fromkeys(word for each in known for word in each.between):
@@ -186,7 +186,7 @@ _ADDRESS: Final = re.compile(r"\d|@|,$")
 
 
 def dateline_of(lines: Sequence[LabelledLine]) -> str:
-    """The date in the line of a letter that says when, and perhaps where, it was written."""
+    """Return the date in the dateline of a letter."""
     for line in lines:
         found = None if line.value or line.listed else _DATELINE.fullmatch(line.text)
         seen = None if found is None else date_in(found["date"])
@@ -199,9 +199,9 @@ def dateline_of(lines: Sequence[LabelledLine]) -> str:
 
 
 def subject_of(lines: Sequence[LabelledLine]) -> str | None:
-    """The subject of a letter; None where nobody is addressed.
+    """Return the subject of a letter, a short line after or before the salutation.
 
-    It is the short line behind its salutation, as in Britain, or before it.
+    None if the text has no salutation; empty if the letter has no subject.
     """
     place = _salutation(lines)
     if place is None:
@@ -240,13 +240,13 @@ _ITEM: Final = re.compile(
 _WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*+:\s++(?P<what>.+)")
 _DAY_MAX: Final = 30
 NEXT: Final = "next_meeting"
-"""The notion of a meeting that is announced."""
+"""The notion of the next meeting."""
 
 
 def mentioned(
     lines: Sequence[LabelledLine], context: DocumentContext, title: str
 ) -> tuple[Found, ...]:
-    """The people and tasks that a note of this title lists, and the meeting that it announces."""
+    """Return the people and tasks that a note lists, and the next meeting."""
     people = tuple(_people(lines, context.language))
     names = [str(person.fields["name"]) for person in people]
     return (*people, *_tasks(lines, context, names), *_announced(lines, context, title))
@@ -255,7 +255,7 @@ def mentioned(
 def _announced(
     lines: Sequence[LabelledLine], context: DocumentContext, title: str
 ) -> Iterator[Found]:
-    """The next meeting, if the note says when it is; it has the note's title, as many have one."""
+    """Yield the next meeting if it has a date. Its title contains that of the note."""
     for line in lines:
         seen = context.date(line.value) if line.notion == NEXT else None
         if seen is None or seen.value is None:
@@ -307,7 +307,7 @@ def _task(item: re.Match[str], context: DocumentContext, names: Sequence[str]) -
         else:
             fields["due_date"] = seen.value
     if (who := _WHO.fullmatch(text.strip())) and len(who["who"].split()) <= 3:  # noqa: PLR2004
-        # One attendee with this first name is named in full.
+        # Use the full name of the only attendee with this first name.
         meant = [each for each in names if each.lower().split()[0] == who["who"].lower()]
         fields["assignee"] = meant[0] if len(meant) == 1 else who["who"]
         text = who["what"]
@@ -318,7 +318,7 @@ def _task(item: re.Match[str], context: DocumentContext, names: Sequence[str]) -
 
 
 def _due(text: str, context: DocumentContext) -> tuple[int, str, SeenDate] | None:
-    """By when something has to be done: where that is said, in which words, and the day."""
+    """Return the position, the text and the date of a deadline."""
     known = languages()
     own = known[context.language].by if context.language else ()
     lower = text.lower()

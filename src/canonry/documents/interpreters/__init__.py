@@ -1,4 +1,1 @@
-"""Interpreters: rules on this machine, or a language model behind an endpoint.
-
-Each is imported from its own module, so that rules alone load no client for endpoints.
-"""
+"""Interpreters: rules on this machine, or a language model at an endpoint or at the client."""

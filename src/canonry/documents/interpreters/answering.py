@@ -25,13 +25,13 @@ from canonry.values.calendar_dates import date_in, order_in
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import folded
 
-# Answers of a language model: what of them the document says, and where they go beyond the rules.
+# Answers of a language model: check them against the document and add them to the rules' result.
 #
-# A model's word counts where its quote stands in the document and can be read as the value in
-# one way only. What the rules have read stands; an answer fills what they left open.
+# A value of a model counts if its quote is in the document and clearly means the value. Values
+# that the rules have read stay; an answer only fills the gaps.
 
 MODEL: Final = "model"
-"""The reason of what a model said."""
+"""The reason of entities and fields from a model."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?")
 _NUMBERS: Final = re.compile(r"\d[\d.,' \xa0\u202f]*")
@@ -40,16 +40,16 @@ _SUMS: Final = ("subtotal", "tax_amount", "amount_due", "amount_total", "amount"
 
 
 class Document:
-    """A document that quotes are looked for in."""
+    """A document in which quotes are searched."""
 
     def __init__(self, text: str) -> None:
-        """Look at the text once."""
+        """Prepare the text for searches."""
         self._plain = _spaced(text)
         self._order = order_in(text)
         self._mark = mark_in(text)
 
     def doubt(self, value: Any, quote: str) -> str:
-        """Why the document does not say this value in these words; empty where it does."""
+        """Return why the quote does not prove the value; empty if it does."""
         plain = _spaced(quote)
         if not plain or plain not in self._plain:
             return "the quote does not stand in the document"
@@ -75,7 +75,7 @@ class Document:
 
 
 def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
-    """What the rules found, with what a model found beyond it."""
+    """Add the findings of a model to those of the rules."""
     entities = list(ruled.entities)
     free = set(range(len(entities)))
     for each in said.entities:
@@ -88,7 +88,7 @@ def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
             and entities[0].entity_type == "note" != each.entity_type
             and each.fields
         ):
-            # The rules saw a text and no more, and the model knows what it is.
+            # The rules found only a note, and the model knows its type.
             entities[0] = replace(each, refers_to=entities[0].refers_to)
             free.discard(0)
         elif not any(one.entity_type == each.entity_type and one.row for one in entities):
@@ -99,9 +99,9 @@ def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
 
 
 def _same(said: Found, entities: Sequence[Found], free: set[int]) -> int | None:
-    """The entity that a model speaks of too: one with most of its words, or the only of its type.
+    """Return the index of the rules' entity that a model's entity describes.
 
-    What contradicts the rules everywhere is another entity.
+    It has the most equal values, or is the only one of its type without a contradiction.
     """
     alike = [i for i in sorted(free) if entities[i].entity_type == said.entity_type]
     agreeing = {i: _agreement(entities[i].fields, said.fields) for i in alike}
@@ -128,7 +128,7 @@ def _filled(ruled: Found, said: Found) -> Found:
 
 
 def _balanced(found: Found) -> Found:
-    """An entity without what a model said of its sums where these do not add up."""
+    """Move a model's amounts to `unread` if they do not add up."""
     reason = next(mismatches(found), "")
     if not reason:
         return found
@@ -144,13 +144,13 @@ def _spaced(text: str) -> str:
     return " ".join(folded(text).split())
 
 
-# What a language model is asked, and how its answer is checked; a model's word is not trusted.
+# The prompt for a language model, and the validation of its answer, which is not trusted.
 #
-# Whatever others wrote, the document, its name and the types that former documents brought about,
-# stands between marks that the model is told to take as data: an instruction in it is a part of it.
+# All texts of others (the document, its name, types from earlier documents) are between data marks.
+# The model is told to treat them as data and not as instructions.
 
 CODE_VERSION: Final = "4"
-"""Rises with any change of what is asked or of how an answer is read."""
+"""Increases with any change of the prompt or of the reading of answers."""
 
 CHARACTERS_MAX: Final = 200_000
 _ENTITIES_MAX: Final = 2_000
@@ -182,7 +182,7 @@ _TEXT: Final = {"type": "string"}
 
 
 def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of an object that has all of these and nothing else."""
+    """Return the schema of an object with exactly these properties."""
     closed = {"required": [*properties], "additionalProperties": False}
     return {"type": "object", "properties": properties, **closed}
 
@@ -190,7 +190,7 @@ def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
 _FIELD: Final = _object(name=_TEXT, value=_VALUE, quote=_TEXT)
 _ENTITY: Final = _object(entity_type=_TEXT, fields={"type": "array", "items": _FIELD})
 ANSWER_SCHEMA: Final = _object(entities={"type": "array", "items": _ENTITY})
-"""Fields are listed by name, so that every endpoint that constrains answers can constrain these."""
+"""Fields are a list of names and values, because not all endpoints support free keys."""
 
 PROMPT_HASH: Final = sha256(
     (INSTRUCTIONS + json.dumps(ANSWER_SCHEMA, sort_keys=True)).encode()
@@ -198,11 +198,11 @@ PROMPT_HASH: Final = sha256(
 
 
 class UnusableAnswer(Exception):  # noqa: N818 - it is told as a failed interpretation
-    """The model answered, but not as it was asked to."""
+    """The answer of the model does not have the requested form."""
 
 
 def question(reading: Reading, schemas: Sequence[EntitySchema]) -> str:
-    """The types and the document, cut to what is read at most, all of it between data marks."""
+    """Return the types and the beginning of the document, between data marks."""
     types = "\n".join(
         f"{schema.entity_type}: {', '.join(spec.name for spec in schema.fields)}"
         for schema in sorted(schemas, key=lambda schema: schema.entity_type)
@@ -219,10 +219,10 @@ def question(reading: Reading, schemas: Sequence[EntitySchema]) -> str:
 def interpretation(
     answer: Any, reading: Reading, schemas: Sequence[EntitySchema]
 ) -> Interpretation:
-    """What the rules find, and beyond it what the answer says that the document says.
+    """Combine the result of the rules with an answer that the document proves.
 
     Raises:
-        UnusableAnswer: it is not what the schema asks for.
+        UnusableAnswer: the answer does not fit the schema.
     """
     entities = answer.get("entities") if isinstance(answer, dict) else None
     if not isinstance(entities, list) or len(entities) > _ENTITIES_MAX:
@@ -230,9 +230,9 @@ def interpretation(
     document = Document(reading.text[:CHARACTERS_MAX])
     found = tuple(e for e in (_found(each, document) for each in entities) if e.fields or e.unread)
     doubted = sum(len(each.unread) for each in found)
-    warnings = [f"{doubted} values of the model are not what its quotes say"] if doubted else []
+    warnings = [f"The quotes of the model do not prove {doubted} of its values."] if doubted else []
     if len(reading.text) > CHARACTERS_MAX:
-        warnings.append(f"the model was shown the first {CHARACTERS_MAX} characters")
+        warnings.append(f"The model read only the first {CHARACTERS_MAX} characters.")
     said = Interpretation(entities=found, warnings=tuple(warnings))
     return completed(interpret(reading, schemas), said)
 
@@ -264,7 +264,7 @@ def _is_name(said: Any) -> TypeGuard[str]:
 
 
 def _can_be_kept(value: Any, depth: int = 1) -> bool:
-    """Whether a value is JSON as records have it: JSON's own readers let more than that pass."""
+    """Tell whether a value is valid JSON for records; JSON readers accept more."""
     match value:
         case str():
             return not any("\ud800" <= char <= "\udfff" for char in value)  # halves of a letter
@@ -284,10 +284,10 @@ _MODEL_NAME_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProtocol:
-    """How a protocol names the key, words a question and carries the answer.
+    """A protocol of model endpoints.
 
-    `headers` takes the key, `body` the words of the question; `said` finds what the model said in
-    an answer, which may be anything, and raises what looking into it raises.
+    `headers` takes the key and `body` the question. `said` extracts the model's answer from a
+    reply of any shape, and may raise any lookup error.
     """
 
     provider: str
@@ -298,7 +298,7 @@ class ModelProtocol:
 
 
 class EndpointInterpreter(Interpreter):
-    """Asks for an answer that satisfies a JSON schema, and checks that it does."""
+    """Asks an endpoint for an answer by a JSON schema, and checks it."""
 
     def __init__(
         self,
@@ -306,7 +306,7 @@ class EndpointInterpreter(Interpreter):
         endpoint: ModelEndpoint,
         service: OutsideService | None = None,
     ) -> None:
-        """Connect with the first request; `service` is what is known of the endpoint."""
+        """Connect with the first request; `service` tracks the state of the endpoint."""
         self.provider = protocol.provider
         self._protocol = protocol
         service = service or OutsideService("interpreter")
@@ -353,7 +353,7 @@ _UNUSABLE = (
 def configuration_of(
     provider: str, endpoint: ModelEndpoint, asked: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The configuration of a model, with the model and temperature that were asked for.
+    """Return the configuration of a model with the requested model and temperature.
 
     Raises:
         InvalidInput: `interpretation.configuration`.
@@ -378,7 +378,7 @@ def configuration_of(
 
 def _malformed(name: str, what: str) -> InvalidInput:
     path = f"/interpretation_config/{name}"
-    return InvalidInput("interpretation.configuration", f"{name} {what}", path=path)
+    return InvalidInput("interpretation.configuration", f"`{name}` {what}.", path=path)
 
 
 _VERSION: Final = "2023-06-01"
@@ -433,9 +433,9 @@ OPENAI: Final = ModelProtocol(
 )
 
 
-# An interpreter that asks the model of the client which made the call; it costs the server none.
+# An interpreter that asks the model of the calling client.
 #
-# The protocol cannot hold such an answer to a schema, so the schema is asked for in words.
+# The protocol cannot constrain the answer by a schema. Therefore the prompt contains the schema.
 
 _TOKENS: Final = 8_192
 _FENCE: Final = "```"
@@ -446,7 +446,7 @@ _SYSTEM: Final = (
 
 
 class ClientInterpreter(Interpreter):
-    """The client chooses the model; which one it was is told among the warnings."""
+    """Asks the client's model; a warning names the model that the client chose."""
 
     provider = "client"
 
@@ -476,7 +476,7 @@ class ClientInterpreter(Interpreter):
             found = await asyncio.to_thread(interpretation, said, reading, schemas)
         except (ValueError, RecursionError, UnusableAnswer) as error:
             raise failed("does not answer as it was asked") from error
-        told = f"interpreted by {answer.model[:100]}"
+        told = f"The client's model {answer.model[:100]} interpreted the file."
         return replace(found, warnings=(*found.warnings, told))
 
     @override
@@ -485,7 +485,7 @@ class ClientInterpreter(Interpreter):
 
 
 def _unfenced(text: str) -> str:
-    """The text without the fence of Markdown that models like to put around JSON."""
+    """Return the text without a Markdown fence around the JSON."""
     bare = text.strip()
     fenced = len(bare) >= 2 * len(_FENCE) and bare.startswith(_FENCE) and bare.endswith(_FENCE)
     return bare[len(_FENCE) : -len(_FENCE)].removeprefix("json") if fenced else text

@@ -1,4 +1,4 @@
-"""The interpreter of rules: deterministic, on this machine, and the one that is taken unasked."""
+"""The default interpreter: deterministic rules on this machine."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,20 +16,20 @@ from canonry.values.errors import InvalidInput
 _ASKED: Final = ("model_id", "temperature", "prompt_hash", "code_version", "feature_flags")
 
 _UNTYPED: Final = "entity_type"
-"""Of which type rows are that name none and fit none: whoever brings the file may say it."""
+"""The member of a configuration with the type of rows that have none and fit none."""
 
 _NAME_MAX: Final = 200
 
 
 class RulesInterpreter(Interpreter):
-    """Runs in a thread, as a long table takes a while."""
+    """Interprets files by rules, in a thread because long tables take time."""
 
     provider = "rules"
 
     @override
     def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         if asked.get("provider", "rules") != "rules":
-            message = "this configuration is for another interpreter"
+            message = "This configuration is for another interpreter. Set `provider` to rules."
             path = "/interpretation_config/provider"
             raise InvalidInput("interpretation.configuration", message, path=path)
         told: dict[str, Any] = {
@@ -39,7 +39,7 @@ class RulesInterpreter(Interpreter):
             "prompt_hash": "",
             "code_version": RULES_VERSION,
         }
-        # What was asked for beyond that decides nothing, but makes it another run.
+        # Other requested values have no effect, but they make a different run.
         others = {
             name: asked[name]
             for name in _ASKED
@@ -47,7 +47,7 @@ class RulesInterpreter(Interpreter):
         }
         if (named := asked.get(_UNTYPED)) is not None:
             if not isinstance(named, str) or not 0 < len(named) <= _NAME_MAX or not named.strip():
-                message = f"entity_type is a word of 1 to {_NAME_MAX} characters"
+                message = f"`entity_type` must have 1 to {_NAME_MAX} characters."
                 path = f"/interpretation_config/{_UNTYPED}"
                 raise InvalidInput("interpretation.configuration", message, path=path)
             told[_UNTYPED] = named

@@ -1,1 +1,1 @@
-"""Parsers of files that may be hostile: they run in a process that `readers` starts and kills."""
+"""Parsers of untrusted files. They run in a process that `readers` starts and kills."""

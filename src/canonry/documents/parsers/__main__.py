@@ -1,7 +1,7 @@
-"""The process that parses one file: bytes in, JSON out; it may be killed at any moment.
+"""The process that parses one file from standard input and prints JSON.
 
-Arguments: a module of this folder, a kind that it reads with `read_<kind>`, characters, cells,
-inflated bytes, seconds. The process imports of Canonry only this folder.
+Arguments: a module of this folder, a kind that it reads with `read_<kind>`, and the limits:
+characters, cells, inflated bytes, seconds. It imports only this folder of Canonry.
 """
 
 import sys
@@ -12,11 +12,11 @@ from typing import Any, Final
 from canonry.documents.parsers.findings import Bounds, Findings, answer
 
 _MEMORY_OF: Final = (1 << 30, 4 << 30)
-"""How much memory a parser may take, and how much one of images."""
+"""The memory limit of parsers in bytes, and that of the image parser."""
 
 
 def main() -> None:
-    """Take parser and bounds from the arguments and the file from standard input."""
+    """Read the parser and limits from the arguments and the file from standard input."""
     module, kind = sys.argv[1:3]
     characters, cells, inflated, seconds = map(int, sys.argv[3:7])
 

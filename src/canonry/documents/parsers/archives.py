@@ -1,4 +1,4 @@
-"""Archives: measured before use, as the sizes that they tell may lie; members are files again."""
+"""Parser of ZIP archives, which are measured first. Their members are files of their own."""
 
 import io
 import zipfile
@@ -7,20 +7,20 @@ from typing import Final
 from canonry.documents.parsers.findings import Fault, Findings
 
 PACKED: Final = b"PK\x03\x04"
-"""What every archive begins with."""
+"""The signature of an archive."""
 
 _ENTRIES_MAX: Final = 10_000
 _RATIO_MAX: Final = 200
 _RATIO_FROM: Final = 4 * 1024 * 1024
-"""A small file may well shrink more than any ratio allows."""
+"""The size from which the compression ratio is checked."""
 
 _PIECE: Final = 1 << 20
 _OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
-"""What systems put into archives beside the files of their owner."""
+"""Files that operating systems add to archives."""
 
 
 def read_zip(data: bytes, found: Findings) -> None:
-    """Name what an archive holds, and hand its members on."""
+    """Read an archive: its list of names and its members."""
     measure(data, found.bounds.inflated)
     names = []
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -34,7 +34,7 @@ def read_zip(data: bytes, found: Findings) -> None:
 
 
 def measure(data: bytes, most: int) -> None:
-    """Unpack without keeping anything, as sizes in an archive's directory may lie.
+    """Unpack an archive without storing anything, because its directory can be false.
 
     Raises:
         Fault: `bomb` or `encrypted`.

@@ -1,7 +1,6 @@
-"""Files that banks and programs exchange, read exactly.
+"""Parsers of files that banks and programs exchange.
 
-MT940, OFX, QIF and CAMT become tables of lines whose titles say what each value is, and UBL and
-CII invoices.
+MT940, OFX, QIF and CAMT become tables with titles. UBL and CII become invoices.
 """
 
 import html
@@ -20,7 +19,7 @@ _TITLES: Final = (
     *("Transaction date", "Booking date", "Value date", "Amount", "Currency", "Counterparty"),
     *("Description", "Account", "Transaction ID"),
 )
-"""The titles of all tables that are made of files of banks, in plain English."""
+"""The titles of tables from bank files."""
 
 _STATEMENT: Final = re.compile(r"(?m)^(?=:20:)")
 _TAG: Final = re.compile(r"<(/?)([A-Za-z0-9._]+)>([^<\r\n]*)")
@@ -30,7 +29,7 @@ _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
 
 
 def _decoded(data: bytes) -> str:
-    """These files name no charset that can be trusted; what is no UTF-8 is of Windows."""
+    """Decode UTF-8, else Windows-1252, because these files name no reliable charset."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -40,18 +39,18 @@ def _decoded(data: bytes) -> str:
 def _told_balances(
     found: Findings, opening: Decimal | None, closing: Decimal | None, amounts: list[Decimal]
 ) -> None:
-    """Tell whether the balances at both ends prove the amounts between them."""
+    """Note whether the balances at both ends prove the amounts between them."""
     if opening is None or closing is None:
         return
     if opening + sum(amounts) == closing:
-        found.note(f"the balances at both ends prove the amounts of {len(amounts)} lines")
+        found.note(f"The opening and closing balances prove the amounts of {len(amounts)} lines.")
     else:
         missing = closing - opening - sum(amounts)
-        found.note(f"the amounts do not lead from balance to balance: {missing} is missing")
+        found.note(f"The amounts do not fit the balances: {missing} is missing.")
 
 
 def read_mt940(data: bytes, found: Findings) -> None:
-    """Read statements as SWIFT writes them."""
+    """Read MT940 statements."""
     import mt940  # noqa: PLC0415 - no other file needs it
 
     text = _decoded(data)
@@ -95,7 +94,7 @@ def _bare(text: Any) -> str | None:
 
 
 def read_ofx(data: bytes, found: Findings) -> None:
-    """Read both notations of OFX: lines of tags of which only groups end, and XML."""
+    """Read OFX in both notations: SGML, in which only groups have end tags, and XML."""
     text = _decoded(data)
     account = currency = ""
     rows: list[list[ParsedCell]] = [list(_TITLES)]
@@ -124,7 +123,7 @@ def _ofx_line(line: Mapping[str, str], currency: str, account: str) -> list[Pars
         made if made != posted else None,
         posted,
         None,
-        # A point is the mark of OFX; a comma is somebody's own notation.
+        # OFX uses a point; numbers in another notation stay text.
         float(amount) if _PLAIN.fullmatch(amount) else amount or None,
         line.get("CURSYM") or currency,
         line.get("NAME") or line.get("PAYEE"),
@@ -151,7 +150,7 @@ _MOVED: Final = frozenset({"type:bank", "type:ccard", "type:cash", "type:oth a",
 
 
 def read_qif(data: bytes, found: Findings) -> None:
-    """Read movements on accounts as Quicken writes them."""
+    """Read QIF transactions of accounts."""
     text = _decoded(data)
     rows: list[list[ParsedCell]] = [list(_QIF.values())]
     rows += [[line.get(key) for key in _QIF] for line in _qif_lines(text)]
@@ -161,7 +160,7 @@ def read_qif(data: bytes, found: Findings) -> None:
 
 
 def _qif_lines(text: str) -> Iterator[dict[str, str]]:
-    """The movements on accounts; what was bought of securities is none."""
+    """Yield the transactions of accounts, without those of securities."""
     line: dict[str, str] = {}
     moved = False
     for raw in text.splitlines():
@@ -180,7 +179,7 @@ _STATEMENTS: Final = ("BkToCstmrStmt/Stmt", "BkToCstmrAcctRpt/Rpt", "BkToCstmrDb
 
 
 def read_xml(data: bytes, found: Findings) -> None:
-    """Read a statement or an invoice in XML; one that declares types of its own is refused."""
+    """Read a statement or an invoice in XML; refuse files with a DTD."""
     try:
         root = fromstring(data, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
@@ -204,7 +203,7 @@ def _all(node: Element, path: str) -> list[Element]:
 
 
 def _said(node: Element, *paths: str) -> str:
-    """The text at the first of the paths that says something."""
+    """Return the first text at these paths that is not empty."""
     return next((text for path in paths for text in _lines(node, path)), "")
 
 
@@ -227,7 +226,7 @@ def _camt(statement: Element, found: Findings) -> None:
     }
     _told_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
     if waiting:
-        found.note(f"{waiting} entries that are not booked yet were left out")
+        found.note(f"{waiting} entries that are not booked yet were left out.")
 
 
 def _camt_amount(node: Element) -> Decimal:
@@ -244,7 +243,7 @@ def _camt_line(entry: Element, amount: Decimal, account: str) -> list[ParsedCell
     purpose = " ".join(_lines(entry, f"{details}/RmtInf/Ustrd")) or _said(
         entry, f"{details}/RmtInf/Strd/CdtrRefInf/Ref", f"{details}/AddtlTxInf", "AddtlNtryInf"
     )
-    if several:  # booked as one: the account says nothing of each
+    if several:  # a batch booking has no details of each payment
         purpose = _said(entry, "AddtlNtryInf")
     names = [path for party in parties for path in (f"{party}/Nm", f"{party}/Pty/Nm")]
     return [
@@ -271,7 +270,7 @@ def _lines(node: Element, path: str) -> Iterator[str]:
 
 
 def _number(text: str) -> Decimal:
-    """A number of an exchanged file, which writes a point and no thousands."""
+    """Parse a number with a decimal point and without thousands."""
     try:
         return Decimal(text)
     except InvalidOperation as error:
@@ -290,7 +289,7 @@ def _cleaned(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ubl(root: Element) -> dict[str, Any]:
-    """An invoice or a credit note of UBL, as Peppol and XRechnung have it."""
+    """Read a UBL invoice or credit note, as in Peppol and XRechnung."""
     line = "CreditNoteLine" if root.tag.endswith("CreditNote") else "InvoiceLine"
     quantity = "CreditedQuantity" if root.tag.endswith("CreditNote") else "InvoicedQuantity"
     seller, buyer = "AccountingSupplierParty/Party", "AccountingCustomerParty/Party"
@@ -321,7 +320,7 @@ def _ubl(root: Element) -> dict[str, Any]:
 
 
 def _cii(root: Element) -> dict[str, Any]:
-    """An invoice of the Cross Industry format, as Factur-X and ZUGFeRD have it within a PDF."""
+    """Read a Cross Industry Invoice, as in Factur-X and ZUGFeRD PDFs."""
     trade = _all(root, "SupplyChainTradeTransaction") or _all(
         root, "SpecifiedSupplyChainTradeTransaction"
     )
@@ -380,11 +379,11 @@ def _item(
 
 
 def _cii_day(text: str) -> str:
-    """`20240131`, the one notation of days that the format has, in ISO 8601."""
+    """Convert a date such as `20240131` to ISO 8601."""
     return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) == 8 and text.isdigit() else text  # noqa: PLR2004
 
 
 def _rate(node: Element, path: str) -> str | None:
-    """The rate of tax, where the invoice has but one."""
+    """Return the tax rate if the invoice has only one."""
     rates = {str(_plain(text)) for text in _lines(node, path)}
     return f"{rates.pop()}%" if len(rates) == 1 else None

@@ -1,6 +1,6 @@
-"""Calendars and contact cards: each event, task and card as a record with plain names.
+"""Parsers of calendars and contact cards: each event, task and card becomes a record.
 
-Every entry is read by itself, so that a broken one costs no other. Instants are in UTC.
+Entries are read one by one, and broken ones are skipped. Instants are in UTC.
 """
 
 import re
@@ -37,11 +37,11 @@ _TITLE: Final = re.compile(r"^SUMMARY[^:\n]*:(.{1,80})", re.MULTILINE | re.IGNOR
 
 def read_ics(data: bytes, found: Findings) -> None:
     """Read a calendar."""
-    from icalendar import Component  # noqa: PLC0415 - cards need it not
+    from icalendar import Component  # noqa: PLC0415 - needed for calendars only
 
     text = data.decode("utf-8-sig").replace("\r\n", "\n")
     entries = list(_ENTRY.finditer(text))
-    # The zones that it defines are known to the library from then on.
+    # This registers the calendar's time zones in the library.
     Component.from_ical(_ENTRY.sub("", text))
     broken = 0
     for number, entry in enumerate(entries, 1):
@@ -52,12 +52,12 @@ def read_ics(data: bytes, found: Findings) -> None:
             broken += 1
             title = _TITLE.search(entry[0])
             named = f' "{title[1].strip()}"' if title else ""
-            found.note(f"entry {number}{named} is broken and was skipped")
+            found.note(f"Entry {number}{named} is broken and was skipped.")
             continue
         if entry[1].upper() == "VEVENT" and not {"start", "unread"} & fields.keys():
-            found.note(f"entry {number} has no beginning; it was kept without a time")
+            found.note(f"Entry {number} has no start and was kept without a time.")
         if read.errors:
-            found.note(f"a line of entry {number} could not be read")
+            found.note(f"A line of entry {number} could not be read.")
         found.record(entry[1].lower(), fields)
         shown = ((key, _shown(value)) for key, value in fields.items() if key != "unread")
         found.text("\n".join(f"{key}: {value}" for key, value in shown))
@@ -66,10 +66,10 @@ def read_ics(data: bytes, found: Findings) -> None:
 
 
 def _fields(entry: Any) -> dict[str, Any]:
-    """The plain names and values of an entry.
+    """Return the fields of an entry by plain names.
 
     Raises:
-        ValueError: a value is none of its kind.
+        ValueError: a value is malformed.
     """
     fields: dict[str, Any] = {}
     for name, value in _values(entry):
@@ -97,7 +97,7 @@ def _values(entry: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _take_time(fields: dict[str, Any], name: str, value: Any) -> None:
-    """An instant in UTC; of a zone that nobody knows the time stays unread."""
+    """Add an instant in UTC; with an unknown time zone it stays unread."""
     moment, zone = value.dt, str(value.params.get("TZID", ""))
     if zone and isinstance(moment, datetime) and moment.tzinfo is None:
         reason = f"the time zone {zone} is not known"
@@ -115,7 +115,7 @@ def _instant(moment: date | datetime) -> str:
 
 
 def _with_end(fields: dict[str, Any]) -> dict[str, Any]:
-    """An entry with a duration ends so long after its start."""
+    """Replace a duration by the end of the entry."""
     lasts = fields.pop("duration", None)
     if isinstance(lasts, timedelta) and "start" in fields and "end" not in fields:
         start = datetime.fromisoformat(fields["start"])
@@ -145,7 +145,7 @@ _CARD: Final = re.compile(
 
 def read_vcf(data: bytes, found: Findings) -> None:
     """Read a file of cards."""
-    import vobject  # type: ignore[import-untyped]  # noqa: PLC0415 - calendars need it not
+    import vobject  # type: ignore[import-untyped]  # noqa: PLC0415 - needed for cards only
 
     cards = _CARD.findall(data.decode("utf-8-sig").replace("\r\n", "\n"))
     broken = 0
@@ -154,7 +154,7 @@ def read_vcf(data: bytes, found: Findings) -> None:
             fields = _card_fields(vobject.readOne(text, ignoreUnreadable=True))
         except (vobject.base.VObjectError, ValueError, LookupError, AttributeError):
             broken += 1
-            found.note(f"card {number} is broken and was skipped")
+            found.note(f"Card {number} is broken and was skipped.")
             continue
         if fields:
             found.record("vcard", fields)
@@ -182,7 +182,7 @@ def _card_fields(card: Any) -> dict[str, Any]:
 
 
 def _take_organization(fields: dict[str, Any], value: Any) -> None:
-    """The company, and apart from it the units within it, from the largest to the smallest."""
+    """Add the company, and its units as the department, from the largest to the smallest."""
     parts = value if isinstance(value, list) else [value]
     company, *units = [str(each).strip() for each in parts]
     if company:
@@ -196,8 +196,8 @@ def _value(line: Any) -> str:
     if line.name.upper() == "ADR":
         parts = (" ".join(each.split()) for each in text.split("\n"))
         text = ", ".join(part for part in parts if part.strip(", "))
-    # Where a program writes birthdays without a year as a whole day, a year stands for none. The
-    # day is kept as the format itself writes it, so that nobody is 400 years old.
+    # Some programs write a birthday without a year with a placeholder year. It is removed here, in
+    # the notation of vCard.
     omitted = tuple(line.params.get("X-APPLE-OMIT-YEAR", ()))
     if line.name.upper() == "BDAY" and text.startswith(omitted):
         text = f"--{text[4:].lstrip('-')}"

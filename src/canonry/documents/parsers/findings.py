@@ -1,4 +1,4 @@
-"""What a parser finds, within the bounds of its process."""
+"""Findings of a parser, and the limits of its process."""
 
 import json
 import logging
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _MEMBERS_MAX: Final = 100
-"""So many files within one are read."""
+"""The most inner files of a file that are read."""
 
 ParsedCell = str | int | float | bool | None
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
 
 
 class Fault(Exception):  # noqa: N818 - it is told, and is no error of the parser
-    """What is wrong with the file, by the name under which it is told."""
+    """A fault of the file, by its code."""
 
     def __init__(self, name: str) -> None:
-        """Keep the name."""
+        """Store the code."""
         super().__init__(name)
         self.name = name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much a file may hold."""
+    """The limits of a file."""
 
     characters: int
     cells: int
@@ -38,7 +38,7 @@ class Findings:
     """Text, tables and records in reading order."""
 
     def __init__(self, bounds: Bounds) -> None:
-        """Nothing is found yet."""
+        """Start without findings."""
         self.bounds = bounds
         self._characters = bounds.characters
         self._cells = bounds.cells
@@ -50,14 +50,14 @@ class Findings:
         self._inflated = bounds.inflated
 
     def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
-        """Some text; blank text is none."""
+        """Add text, unless it is blank."""
         clean = cleaned(text).strip("\n")
         self._spend(len(clean))
         if clean.strip():
             self._parts.append((page, section, clean))
 
     def table(self, rows: Sequence[Sequence[ParsedCell]], *, name: str | None = None) -> None:
-        """A table, without rows at its edges that are blank."""
+        """Add a table without blank rows at its end."""
         kept: list[list[ParsedCell]] = []
         for row in rows:
             self._cells -= max(1, len(row))
@@ -72,7 +72,7 @@ class Findings:
             self._tables.append((name, kept))
 
     def record(self, kind: str, fields: Mapping[str, Any]) -> int:
-        """Named values that stand together; their place among all of them."""
+        """Add a record of named values and return its index."""
         self._cells -= len(fields) + 1
         self._spend(sum(len(value) for value in fields.values() if isinstance(value, str)))
         if self._cells < 0:
@@ -81,9 +81,9 @@ class Findings:
         return len(self._records) - 1
 
     def member(self, name: str, media: str, data: bytes, record: int | None = None) -> None:
-        """A file within the file, which is read by itself; of too many the rest is only told."""
+        """Add an inner file, which is read separately; after too many, only note it."""
         if len(self._members) == _MEMBERS_MAX:
-            self.note(f"the files within this one from number {_MEMBERS_MAX + 1} on were not read")
+            self.note(f"Only the first {_MEMBERS_MAX} files within this file were read.")
         if len(self._members) >= _MEMBERS_MAX:
             return
         self._inflated -= len(data)
@@ -92,12 +92,12 @@ class Findings:
         self._members.append((cleaned(name), cleaned(media), b64encode(data).decode(), record))
 
     def note(self, note: str) -> None:
-        """Something that the reader of the file should know, once."""
+        """Add a note for the user once."""
         if note not in self._notes:
             self._notes.append(note)
 
     def said(self) -> dict[str, Any]:
-        """All of it, as it is sent."""
+        """Return all findings as JSON values."""
         return {
             "parts": self._parts,
             "tables": self._tables,
@@ -113,7 +113,7 @@ class Findings:
 
 
 def cleaned(text: str) -> str:
-    """Without NUL and lone surrogates, and with line feeds as line ends."""
+    """Remove NUL and lone surrogates, and use line feeds as line ends."""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
     return whole.replace("\r\n", "\n").translate(_NUL)
 
@@ -124,7 +124,7 @@ _MEMORY: Final = 1 << 30
 def answer(
     parse: Callable[[bytes], Mapping[str, Any]], *, seconds: int, memory: int = _MEMORY
 ) -> None:
-    """Say on standard output what `parse` says of what comes from standard input, or its fault."""
+    """Parse standard input and print the result of `parse`, or its fault, as JSON."""
     logging.disable(logging.CRITICAL)
     data = sys.stdin.buffer.read()
     wire, sys.stdout = sys.stdout, sys.stderr  # a library may print
@@ -140,7 +140,7 @@ def answer(
 
 
 def _confine(seconds: int, memory: int) -> None:
-    """Where the system can, bound what this process may take."""
+    """Limit the resources of this process if the system supports it."""
     if sys.platform != "win32":
         import resource  # noqa: PLC0415 - absent on Windows
 

@@ -1,4 +1,4 @@
-"""Images: their text, recognised on this machine by the extra `ocr`, without any network."""
+"""Parser of images: text recognition on this machine by the extra `ocr`, without network."""
 
 import io
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from canonry.documents.parsers.findings import Fault, Findings
 _PIXELS_MAX: Final = 60_000_000
 _PAGES_MAX: Final = 20
 _SCALE: Final = 200 / 72
-"""Pages are drawn with 200 dots an inch, at which print of common size is read."""
+"""Pages are drawn with 200 dots per inch, which is enough for print of common size."""
 
 _SURE: Final = 0.5
-"""Lines that were recognised with less confidence say nothing."""
+"""The least confidence of a recognised line."""
 
 
 def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:
-    """Read an image, or of a PDF the pages that hold pictures and no text.
+    """Read an image, or with `scan` the pages of a PDF without text.
 
-    Lines are read from top to bottom, and those of one height from left to right.
+    Lines are read from top to bottom and from left to right.
     """
     try:
         pictures: Any = import_module("PIL.Image")
@@ -45,14 +45,14 @@ def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:
             found.text("\n".join(_rows(sure)), page=page)
             read = True
     if read:
-        found.note("the text was recognised in an image and may be misread")
+        found.note("The text was recognised in an image and may have errors.")
 
 
 read_scan: Final = partial(read_image, scan=True)
 
 
 def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Pages without text as they are shown, as far as they are looked at."""
+    """Yield pictures of the pages without text, among the first `_PAGES_MAX`."""
     document = PdfDocument(data)
     for number in range(min(len(document), _PAGES_MAX)):
         page = document[number]
@@ -64,7 +64,7 @@ def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _rows(lines: list[tuple[Any, str]]) -> list[str]:
-    """The lines, those of one height joined, as they stand in one row of the page."""
+    """Join recognised lines of one height into rows."""
     rows: list[list[tuple[Any, str]]] = []
     for box, text in sorted(lines, key=lambda line: float(line[0][:, 1].mean())):
         top, height = float(box[:, 1].mean()), float(box[:, 1].max() - box[:, 1].min())

@@ -1,7 +1,4 @@
-"""Mail: each message of a file as a record with its head and its text, and the files attached.
-
-A message that Outlook saved as MSG is read as any other message.
-"""
+"""Parsers of mail (EML, MBOX, MSG): each message becomes a record; attachments are members."""
 
 import re
 from datetime import UTC, datetime
@@ -35,7 +32,7 @@ def read_mbox(data: bytes, found: Findings) -> None:
 
 
 def _addresses(values: list[str]) -> list[dict[str, str]]:
-    """Names and addresses of mail, in the order of the head."""
+    """Return names and mail addresses, in the order of the head."""
     return [
         {"name": name.strip(), "email": address.strip().lower()}
         for name, address in getaddresses(values)[:_ADDRESSES_MAX]
@@ -44,14 +41,14 @@ def _addresses(values: list[str]) -> list[dict[str, str]]:
 
 
 def _instant(moment: datetime | None) -> str | None:
-    """RFC 3339 in UTC; None where no zone is given."""
+    """Format an instant as RFC 3339 in UTC; None without a time zone."""
     if moment is None or moment.tzinfo is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
-    """What a message's head says of its conversation: the message answered, and the first one."""
+    """Return a message's id, the message that it answers, and the first of its thread."""
     answered = _IDS.findall(reply)
     before = [*_IDS.findall(references), *answered]
     found = {"message_id": own.strip(" <>\t"), "in_reply_to": answered[0] if answered else ""}
@@ -59,7 +56,7 @@ def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
 
 
 def _keep(head: dict[str, Any], body: str, found: Findings, *, html: bool = False) -> int:
-    """Keep a message with its text; the place of its record."""
+    """Add a message with its text and return the index of its record."""
     inner = Findings(found.bounds)
     if html:
         read_page(body, inner)
@@ -99,16 +96,16 @@ def _text(body: MIMEPart, found: Findings) -> str:
     try:
         return str(body.get_content())
     except (LookupError, UnicodeError):
-        found.note("the charset that a message names is unknown, so its text may be misread")
+        found.note("A message names an unknown charset. Its text may have errors.")
         payload = body.get_payload(decode=True)
         return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
 def _attach(part: Message, found: Findings, record: int) -> None:
-    """Hand on what is attached; a message within the message as the file that it would be."""
+    """Add an attachment as a member; a forwarded message becomes an EML file."""
     media = part.get_content_type()
     if media.startswith("image/") and part.get("content-id") is not None:
-        return  # a picture that its text shows, such as a logo
+        return  # an inline picture, such as a logo
     if media == "message/rfc822":
         inner = part.get_payload()
         first = inner[0] if isinstance(inner, list) and inner else None
@@ -131,7 +128,7 @@ def _sent(text: str) -> str | None:
 
 def read_msg(data: bytes, found: Findings) -> None:
     """Read a message of Outlook."""
-    from oxmsg import Message as OutlookMessage  # noqa: PLC0415 - of no other message
+    from oxmsg import Message as OutlookMessage  # noqa: PLC0415 - needed for MSG only
     from oxmsg.domain import constants as pids  # noqa: PLC0415 - as above
 
     message = OutlookMessage.load(data)

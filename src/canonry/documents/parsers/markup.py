@@ -1,4 +1,4 @@
-"""HTML: its visible text, block by block, and its tables; scripts and styles say nothing."""
+"""Parser of HTML: visible text by blocks, and tables, without scripts and styles."""
 
 import re
 from html.parser import HTMLParser
@@ -31,7 +31,7 @@ def read_html(data: bytes, found: Findings) -> None:
 
 
 def read_page(page: str, found: Findings) -> None:
-    """Find what stands in a page of HTML."""
+    """Find the text and the tables of an HTML page."""
     reader = _Reader(found)
     reader.feed(page)
     reader.close()
@@ -49,7 +49,7 @@ def _decoded(data: bytes, charset: str) -> str:
 
 
 class _Reader(HTMLParser):
-    """Gathers text until a block ends; cells of tables go into rows as well as into the text."""
+    """Collects text by blocks. Table cells become part of the text and of a table."""
 
     def __init__(self, found: Findings) -> None:
         super().__init__(convert_charrefs=True)
@@ -111,7 +111,7 @@ class _Reader(HTMLParser):
             self._cell.append(data)
 
     def finish(self) -> None:
-        """Whatever was left open ends here."""
+        """Close all open elements."""
         self._end_row()
         while self._rows:
             self._found.table([row for row in self._rows.pop() if row])

@@ -1,4 +1,4 @@
-"""Office documents: workbooks by their cells, texts by their paragraphs and tables."""
+"""Parsers of office documents: cells of workbooks, and paragraphs and tables of texts."""
 
 import io
 import posixpath
@@ -38,7 +38,7 @@ def read_rtf(data: bytes, found: Findings) -> None:
 
 
 def read_docx(data: bytes, found: Findings) -> None:
-    """Read a text of Word; pictures in it are not read."""
+    """Read a Word document without its pictures."""
     if data.startswith(PACKED):
         measure(data, found.bounds.inflated)
     no_image = mammoth.images.img_element(lambda _: {})
@@ -89,7 +89,7 @@ def _tree(archive: zipfile.ZipFile, name: str) -> Element:
 
 
 def _gather(element: Element, lines: list[str], found: Findings) -> None:
-    """The paragraphs of an element, and its tables, in reading order."""
+    """Collect the paragraphs and tables of an element in reading order."""
     name = _name(element)
     if name in _TABLES:
         rows = [
@@ -107,7 +107,7 @@ def _gather(element: Element, lines: list[str], found: Findings) -> None:
 
 
 def _said(element: Element) -> str:
-    """The text of an element; its paragraphs are lines."""
+    """Return the text of an element, with its paragraphs as lines."""
     parts: list[str] = []
     for each in element:
         if _name(each) not in _SILENT:

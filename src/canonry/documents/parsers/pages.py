@@ -1,6 +1,6 @@
-"""The process that reads one PDF or draws a page of it: bytes in, JSON out; it may be killed.
+"""The process that reads a PDF from standard input, or draws a page of it, and prints JSON.
 
-It imports of Canonry only what it is bounded by, so that it starts quickly.
+It imports hardly any of Canonry, which makes it start quickly.
 """
 
 import json
@@ -20,36 +20,36 @@ from canonry.documents.parsers.findings import Fault, answer, cleaned
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
-"""What Factur-X and ZUGFeRD call the invoice that goes with the pages."""
+"""The file names of invoices that are embedded in PDFs."""
 
 _BOXES_MAX: Final = 200_000
-"""So many words of a file get a box, which is memory in the server."""
+"""The most words of a file with a box, which limits the memory of the server."""
 
 _BLANK: Final = 0.8
-"""Words that are farther apart, in widths of a letter, do not stand beside each other."""
+"""The largest gap between neighbouring words, in widths of a letter."""
 
 _COLUMNS_MAX: Final = 400
 _POINTS_MAX: Final = 4_000_000
 _SCALE: Final = 2.0
-"""Points of the picture for one of the page, where the page is not too large for that."""
+"""Pixels of a picture for a point of the page, unless the page is too large."""
 
 _CHANNELS: Final = 3
 _YELLOW: Final = (bytes(range(256)), bytes(n * 90 // 100 for n in range(256)),
                   bytes(n * 38 // 100 for n in range(256)))  # fmt: skip
-"""What a pen makes of red, green and blue: dark letters stay dark."""
+"""Tables for red, green and blue that mark text in yellow and keep dark letters dark."""
 
 _HYPHENS: Final = {0x2: "-\n", 0xFFFE: "-\n"}
-"""What the library says in place of a hyphen at the end of a line."""
+"""Codes that the library returns for a hyphen at the end of a line."""
 
 PageWord = tuple[str, tuple[float, float, float, float]]
 """A text, and its left, top, right and bottom in points from the page's upper left corner."""
 
 
 def main() -> None:
-    """Take a task, its seconds and bounds from the arguments, and the PDF from standard input.
+    """Run the task in the arguments on the PDF from standard input.
 
-    To `read` is bounded by pages, characters, and how many pages are read a second time as they
-    are laid out; to `draw` takes a page, and boxes as JSON.
+    Arguments: `read`, seconds, most pages, most characters, pages to read with their layout; or
+    `draw`, seconds, page, boxes as JSON.
     """
     task: Callable[..., dict[str, Any]] = _draw if sys.argv[1] == "draw" else _read
     bounds = [json.loads(each) for each in sys.argv[3:]]
@@ -90,7 +90,7 @@ def _read(
 
 
 def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
-    """The text of a page, its words where they are asked for, and whether it has pictures."""
+    """Return the text of a page, with `boxes` its words, and whether it has pictures."""
     try:
         seen = page.get_textpage()
         if not boxes:
@@ -104,14 +104,14 @@ def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
 
 
 def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[PageWord]:
-    """The words in the order of the text, with the box that the letters of each fill."""
+    """Yield the words in the order of the text, each with its box."""
     begin = None
     for place, letter in enumerate((*text, " ")):
         if not letter.isspace():
             begin = place if begin is None else begin
             if "\n" not in letter:
                 continue
-            place += 1  # noqa: PLW2901 - the hyphen is the word's own
+            place += 1  # noqa: PLW2901 - the hyphen is part of the word
         if begin is None:
             continue
         word = cleaned("".join(text[begin:place])).strip()
@@ -121,7 +121,7 @@ def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[Pa
 
 
 def _box(page: PdfPage, letters: Sequence[Sequence[float]]) -> tuple[float, float, float, float]:
-    """Where letters stand on the page as it is shown, which may be turned and cropped."""
+    """Return the box of letters on the visible page, which may be turned and cropped."""
     lefts, bottoms, rights, tops = zip(*letters, strict=True)
     corners = [
         _shown(page, x, y) for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
@@ -131,7 +131,7 @@ def _box(page: PdfPage, letters: Sequence[Sequence[float]]) -> tuple[float, floa
 
 
 def _shown(page: PdfPage, x: float, y: float) -> tuple[float, float]:
-    """A place of the page's own space in points from its upper left corner, to a tenth."""
+    """Convert a point of the page's own space into points from the visible upper left corner."""
     width, height = (round(side * 10) for side in page.get_size())
     across, down = raw.c_int(), raw.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, across, down)
@@ -139,9 +139,9 @@ def _shown(page: PdfPage, x: float, y: float) -> tuple[float, float]:
 
 
 def _laid_out(words: Sequence[PageWord]) -> str:
-    """The text with blanks for gaps, so that columns stand below each other.
+    """Return the text with blanks for gaps, which keeps columns aligned.
 
-    Nothing where words stand upright, as on a page that is shown lying on its side.
+    The result is empty for vertical text, such as on a turned page.
     """
     sides = [(right - left, bottom - top) for text, (left, top, right, bottom) in words if text[2:]]
     if not words or sum(high > wide for wide, high in sides) * 2 > len(sides):
@@ -151,7 +151,7 @@ def _laid_out(words: Sequence[PageWord]) -> str:
 
 
 def _lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
-    """The words that stand beside each other, from top to bottom and from left to right."""
+    """Yield lines of neighbouring words, from top to bottom and from left to right."""
     line: list[PageWord] = []
     for word in sorted(words, key=lambda each: each[1][1] + each[1][3]):
         _, (_, top, _, bottom) = word
@@ -163,7 +163,7 @@ def _lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
 
 
 def _line(words: Sequence[PageWord], unit: float) -> str:
-    """One blank between words of a text, and two or more where a gap is wider than a blank."""
+    """Join words with one blank; wider gaps become two or more."""
     said, reached = "", None
     for text, (left, _, right, _) in words:
         column = min(round(left / unit), _COLUMNS_MAX)
@@ -175,7 +175,7 @@ def _line(words: Sequence[PageWord], unit: float) -> str:
 
 
 def _invoice(document: PdfDocument) -> str | None:
-    """The invoice for programs that the PDF carries, in base64; a broken one is none."""
+    """Return the embedded invoice in base64; None if it is missing or broken."""
     with suppress(Exception):
         for number in range(document.count_attachments()):
             attached = document.get_attachment(number)
@@ -185,7 +185,7 @@ def _invoice(document: PdfDocument) -> str | None:
 
 
 def _titles(document: PdfDocument) -> dict[int, str]:
-    """The outline's last title on each page that has one; a broken outline is no reason to stop."""
+    """Return the last outline title of each page; a broken outline is ignored."""
     found: dict[int, str] = {}
     path: list[str] = []
     with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Document readers: plain and structured text in this process, everything else in its own."""
+"""Document readers: text and structured text in this process, other files in a separate one."""
 
 from canonry.documents.readers.reader import LocalReader
 

@@ -1,4 +1,4 @@
-"""The kind of a file, by its content and by its bringer's hint."""
+"""Detection of the kind of a file, by its content and the sender's hint."""
 
 import io
 import json
@@ -17,14 +17,14 @@ _SPACES: Final = (
     *("camt.052", "camt.053", "camt.054"),
     *("names:specification:ubl:schema", "CrossIndustryInvoice", "CrossIndustryDocument"),
 )
-"""What the names of their elements are of."""
+"""Parts of the namespaces of exchanged XML files."""
 
 _QIF: Final = ("!type:", "!account", "!option:", "!clear:")
 _BLOCKS_MAX: Final = 8
 
 
 def exchanged(begin: str) -> FileType | None:
-    """The kind of an exchanged file by its beginning, None where it is none."""
+    """Detect a bank or invoice file by its beginning; None if it is none."""
     head = begin[:_HEAD]
     upper = head.upper()
     if upper.startswith(("OFXHEADER", "<OFX>", "<?OFX ")):
@@ -42,7 +42,7 @@ def exchanged(begin: str) -> FileType | None:
 
 
 def _is_mt940(head: str) -> bool:
-    """Whether a statement begins there, perhaps behind the blocks of SWIFT."""
+    """Tell whether an MT940 statement begins here, perhaps after SWIFT blocks."""
     lines = [line for line in head.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines[:_BLOCKS_MAX]) if ":20:" in line[:200]), None)
     if first is None or any(line[:1] != "{" for line in lines[:first]):
@@ -51,7 +51,7 @@ def _is_mt940(head: str) -> bool:
 
 
 def _root_of(text: str) -> str:
-    """The first tag of a document of XML, behind its declaration and comments."""
+    """Return the first tag of an XML document, after its declaration and comments."""
     place = 0
     for begin, end in (("<?", "?>"), ("<!--", "-->"), ("<!--", "-->")):
         rest = text[place:].lstrip()
@@ -62,9 +62,8 @@ def _root_of(text: str) -> str:
     return tag[: tag.find(">") + 1] if tag.startswith("<") else ""
 
 
-# What kind of file some bytes are: by signatures and structure, and a hint only among look-alikes.
-#
-# Only kinds of a closed list are told; everything else, programs above all, is refused.
+# The kind of a file follows from signatures and structure. The hint decides only between similar
+# text formats. Files of any other kind, such as programs, are refused.
 
 _SIGNATURES: Final = (
     (b"%PDF-", FileType.PDF),
@@ -77,7 +76,7 @@ _SIGNATURES: Final = (
     (b"{\\rtf", FileType.RTF),
 )
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""What files of Outlook and of Office before 2007 begin with."""
+"""The signature of Outlook files and of Office files before 2007."""
 
 _STREAMS: Final = (
     ("__properties_version1.0", FileType.MSG),
@@ -87,7 +86,7 @@ _STREAMS: Final = (
     ("Workbook", FileType.XLS),
     ("Book", FileType.XLS),
 )
-"""Streams that tell such files apart; what may hold the others as attachments stands first."""
+"""Streams that identify such files; a kind that can contain the others comes first."""
 
 _PACKED: Final = {
     "xl/workbook.xml": FileType.XLSX,
@@ -96,7 +95,7 @@ _PACKED: Final = {
     "ppt/presentation.xml": FileType.PPTX,
 }
 _NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
-"""Archives that say in their member `mimetype` what they are."""
+"""Archives whose member `mimetype` names their kind."""
 
 _HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
 _TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
@@ -108,7 +107,7 @@ _TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
     ),
 )
 _PDF_WITHIN: Final = 1024
-"""A PDF may stand behind some other bytes; readers look so far."""
+"""The bytes in which the signature of a PDF may begin."""
 
 _KINDS_HEAD: Final = 64 * 1024
 _ENTRIES_MAX: Final = 10_000
@@ -123,7 +122,7 @@ _HEADER: Final = re.compile(
     re.IGNORECASE,
 )
 _POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
-"""The line that each message of an mbox begins with, and the first of its head."""
+"""The first line of an mbox message and the beginning of its head."""
 
 _HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
 _NAMES: Final = (
@@ -158,13 +157,13 @@ _SYNONYMS: Final = {
 
 
 def kind_of(data: bytes, hint: FileHint) -> FileType:
-    """The kind of the file.
+    """Detect the kind of a file.
 
     Raises:
         InvalidInput: `document.unsupported` or `document.empty`.
     """
     if not data.strip(b" \t\r\n\0"):
-        raise InvalidInput("document.empty", "the file is empty; bring one that says something")
+        raise InvalidInput("document.empty", "The file is empty. Send a file with content.")
     if (signed := _signed(data)) is not None:
         return signed
     text = _text(data, hint)
@@ -176,7 +175,7 @@ def kind_of(data: bytes, hint: FileHint) -> FileType:
 
 
 def _signed(data: bytes) -> FileType | None:
-    """The kind that the first bytes tell, None where they may be text."""
+    """Return the kind by the first bytes; None if they may be text."""
     for signature, kind in _SIGNATURES:
         if data.startswith(signature):
             return kind
@@ -189,7 +188,7 @@ def _signed(data: bytes) -> FileType | None:
 
 
 def declared(hint: FileHint) -> FileType | None:
-    """The kind that the hint names, by its media type or else by the end of its name."""
+    """Return the kind that the hint declares, by its media type or its file extension."""
     media = hint.media
     if media in _SYNONYMS:
         return _SYNONYMS[media]
@@ -200,18 +199,18 @@ def declared(hint: FileHint) -> FileType | None:
 
 
 def unsupported() -> InvalidInput:
-    """The error for content of no kind that is taken."""
+    """Return the error for a file of an unsupported kind."""
     kinds = (
         "PDF, Markdown, text, RTF, HTML, EPUB, CSV, JSON, JSONL, XLSX, XLS, ODS, DOCX, ODT, PPTX, "
         "EML, MSG, MBOX, VCF, ICS, CAMT, MT940, OFX, QIF, UBL, CII, an image, or a ZIP of such "
         "files"
     )
-    message = f"the content of the file is of no kind that is taken; bring {kinds}"
+    message = f"Files of this kind are not supported. Send {kinds}."
     return InvalidInput("document.unsupported", message)
 
 
 def _compound(data: bytes) -> FileType:
-    """The kind of a compound file, by the names of its streams.
+    """Return the kind of a compound file by the names of its streams.
 
     Raises:
         InvalidInput: `document.encrypted` or `document.unsupported`.
@@ -220,10 +219,10 @@ def _compound(data: bytes) -> FileType:
         ((name, kind) for name, kind in _STREAMS if name.encode("utf-16-le") in data), ("", None)
     )
     if name == "EncryptedPackage":
-        message = "the file is encrypted; take the password off it, and bring it again"
+        message = "The file is encrypted. Remove the password and send it again."
         raise InvalidInput("document.encrypted", message)
     if kind is None and name:
-        message = "files of Word and PowerPoint before 2007 are not read; save it as DOCX or PDF"
+        message = "Word and PowerPoint files before 2007 are not supported. Save as DOCX or PDF."
         raise InvalidInput("document.unsupported", message)
     if kind is None:
         raise unsupported()
@@ -231,15 +230,15 @@ def _compound(data: bytes) -> FileType:
 
 
 def _packed(data: bytes) -> FileType:
-    """The kind of an archive: an office document, or files that somebody packed."""
-    import zipfile  # noqa: PLC0415 - a server that reads no such file needs it not
+    """Return the kind of an archive: an office document, or a ZIP of files."""
+    import zipfile  # noqa: PLC0415 - needed for archives only
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             named = archive.open("mimetype").read(100) if "mimetype" in names else b""
     except (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, zlib.error) as error:
-        message = "the file is a damaged archive; open it where it was made and save it anew"
+        message = "The archive is damaged. Save it again with its program and send it."
         raise InvalidInput("document.damaged", message) from error
     if len(names) > _ENTRIES_MAX:
         raise unsupported()
@@ -255,7 +254,7 @@ def _packed(data: bytes) -> FileType:
 
 
 def _text(data: bytes, hint: FileHint) -> str | None:
-    """The beginning as text, None where the bytes are none."""
+    """Decode the beginning as text; None if the bytes are not text."""
     head = data[:_KINDS_HEAD]
     marked = (name for mark, name in MARKS if "32" not in name and head.startswith(mark))
     encoding = next(marked, hint.charset or "latin-1")
@@ -267,7 +266,7 @@ def _text(data: bytes, hint: FileHint) -> str | None:
 
 
 def _written(text: str, hint: FileHint) -> FileType:
-    """The kind of a text: by a structure that leaves no doubt, else as declared where that fits."""
+    """Return the kind of a text by a clear structure, else as declared if that is possible."""
     begin = text.lstrip("\ufeff \t\r\n")
     for is_such, kind in _STRUCTURES:
         if is_such(begin):
@@ -277,7 +276,7 @@ def _written(text: str, hint: FileHint) -> FileType:
         return said
     for kind in (FileType.JSON, FileType.EML, FileType.CSV, FileType.MARKDOWN):
         if said is FileType.PLAIN and kind is FileType.MARKDOWN:
-            continue  # a mark at the beginning of a line is no reason to doubt it
+            continue  # plain text may have lines that look like Markdown
         if _LOOKS[kind](begin):
             return kind
     return FileType.PLAIN
@@ -295,14 +294,14 @@ def _like_json(text: str) -> bool:
     except RecursionError:
         return True
     except json.JSONDecodeError as error:
-        # Of a long text only the beginning is looked at: that it breaks off is no fault of it.
+        # Only the beginning of a long text is read, which may break off anywhere.
         at_the_end = error.pos >= len(text) - _BROKEN_OFF or "Unterminated" in error.msg
         return len(text) > _KINDS_HEAD // 2 and at_the_end
     return True
 
 
 def _like_lines(text: str) -> bool:
-    """Whether the first two lines are an object of JSON each."""
+    """Tell whether the first two lines are JSON objects."""
     lines = [line for line in text.splitlines()[:20] if line.strip()][:2]
     return len(lines) == 2 and all(line[0] == "{" and _whole(line) for line in lines)  # noqa: PLR2004
 
@@ -315,7 +314,7 @@ def _whole(line: str) -> bool:
 
 
 def _like_mail(text: str) -> bool:
-    """Whether it begins with at least two header lines of a message."""
+    """Tell whether a text begins with header lines of a message."""
     lines = [line for line in text.splitlines()[:60] if line[:1] not in {" ", "\t"}]
     head = lines[: lines.index("")] if "" in lines else lines
     named = sum(1 for line in head if _HEADER.match(line))
@@ -323,7 +322,7 @@ def _like_mail(text: str) -> bool:
 
 
 def _like_table(text: str) -> bool:
-    """Whether the first lines have as many separators each, of one of the usual ones."""
+    """Tell whether the first lines have equally many of a usual separator."""
     lines = [line for line in text.splitlines()[:8] if line.strip()]
     if len(lines) < 2:  # noqa: PLR2004 - a header and a row
         return False
@@ -342,7 +341,7 @@ _STRUCTURES: Final[tuple[tuple[Callable[[str], object], FileType], ...]] = (
     (_POSTBOX.match, FileType.MBOX),
     (_like_lines, FileType.JSONL),
 )
-"""Structures that leave no doubt, whatever is declared."""
+"""Structures that decide, whatever is declared."""
 
 _LOOKS: Final[dict[FileType, Callable[[str], bool]]] = {
     FileType.JSON: _like_json,
@@ -357,4 +356,4 @@ _FITS: Final[dict[FileType, Callable[[str], bool]]] = {
     FileType.CSV: bool,
     FileType.MARKDOWN: bool,
 }
-"""What a declared kind asks of a text; kinds that are not here are told by their signature."""
+"""Conditions of declared kinds. Kinds that are not here have a signature."""

@@ -1,4 +1,4 @@
-"""The reader of all kinds, and the processes in which it reads PDFs and other files."""
+"""The reader of all kinds of files, and the processes in which parsers run."""
 
 import asyncio
 import json
@@ -30,9 +30,9 @@ from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 async def _parsed(
     arguments: Sequence[str], data: bytes, seconds: float, *, noun: str
 ) -> Mapping[str, Any]:
-    """What the Python program behind `arguments` says of `data`, as JSON on its standard output.
+    """Run a Python program on `data` and return the JSON from its standard output.
 
-    A program that dies, out of memory or of what it met, says `{"fault": "damaged"}`.
+    A program that crashes, for example out of memory, returns `{"fault": "damaged"}`.
 
     Raises:
         Unavailable: `document.too-slow` or `document.no-reader`.
@@ -43,15 +43,13 @@ async def _parsed(
             *(sys.executable, "-P", *arguments), stdin=PIPE, stdout=PIPE, stderr=DEVNULL
         )
     except OSError as error:
-        message = f"no process could be started to read the {noun}; try again"
+        message = f"No process could be started to read the {noun}. Try again later."
         raise Unavailable("document.no-reader", message) from error
     try:
         async with asyncio.timeout(seconds):
             written, _ = await process.communicate(data)
     except TimeoutError as error:
-        message = (
-            f"reading the {noun} took longer than {seconds:g} s; split it, and bring its pieces"
-        )
+        message = f"Reading the {noun} took longer than {seconds:g} s. Split it and send the parts."
         raise Unavailable("document.too-slow", message, seconds=seconds) from error
     finally:
         if process.returncode is None:
@@ -67,26 +65,26 @@ _PAGES: Final = ("-m", "canonry.documents.parsers.pages")
 PICTURE_SECONDS: Final = 10.0
 BOXES_MAX: Final = 100
 _FAULTS: Final = {
-    "encrypted": "the PDF is encrypted; take the password off it, and bring it again",
-    "damaged": "the PDF is damaged or none at all; open it in a viewer and save it anew",
+    "encrypted": "The PDF is encrypted. Remove the password and send it again.",
+    "damaged": "The PDF is damaged or not a PDF. Open it in a viewer and save it again.",
 }
 
 
 LAID_OUT_MAX: Final = 50
-"""So many pages of a file are read as they are laid out, which takes longer."""
+"""The most pages that are read with their layout, which takes longer."""
 
 
 async def _read_pdf(
     data: bytes, limits: DocumentLimits, *, laid_out: bool = False
 ) -> tuple[Sequence[Part], Mapping[str, Any]]:
-    """The pages of a PDF that hold text, each under the outline's title, and what else was said.
+    """Return the pages of a PDF with text, each with its title in the outline, and the raw reply.
 
-    Of a file that is asked for as it is laid out that is the `layout` of its pages, the `invoice`
-    for programs within it, in base64, and the `pictures`: numbers of pages without text.
+    With `laid_out`, the reply has the `layout` of the pages, the embedded `invoice` in base64, and
+    the numbers of pages without text as `pictures`.
 
     Raises:
         InvalidInput: `document.damaged`, `document.encrypted` or `document.too-large`.
-        Unavailable: `document.too-slow`, or `document.no-reader`: no process could be started.
+        Unavailable: `document.too-slow` or `document.no-reader`.
     """
     pages = LAID_OUT_MAX if laid_out else 0
     bounds = (int(limits.seconds) + 1, limits.pages, limits.characters, pages)
@@ -106,18 +104,18 @@ async def _read_pdf(
 
 def _fault(fault: str, limits: DocumentLimits) -> CanonryError:
     if fault == "page":
-        return InvalidInput("document.no-page", "the PDF has no such page", path="/page")
+        return InvalidInput("document.no-page", "The PDF has no such page.", path="/page")
     if fault in _FAULTS:
         return InvalidInput(f"document.{fault}", _FAULTS[fault])
     limit = limits.pages if fault == "pages" else limits.characters
-    message = f"the PDF has more than {limit} {fault}; split it, and bring its pieces"
+    message = f"The PDF has more than {limit} {fault}. Split it and send the parts."
     return InvalidInput("document.too-large", message, unit=fault, limit=limit)
 
 
 _AT_ONCE: Final = 2
 _PARSERS: Final = "canonry.documents.parsers"
 _SECTIONED_MAX: Final = 2_000_000
-"""Longer Markdown is one part: finding its headings would take minutes."""
+"""The most characters of Markdown that is split at headings; longer text takes minutes."""
 
 _MODULES: Final = {
     "archives": (FileType.ZIP,),
@@ -133,26 +131,26 @@ _MODULES: Final = {
 _PARSER_OF: Final = {
     kind: (module, kind.name.lower()) for module, kinds in _MODULES.items() for kind in kinds
 }
-"""The parser of a kind: a module, and what it calls the kind."""
+"""The parser of each kind: its module and its name of the kind."""
 
 _TEXTS: Final = frozenset({FileType.VCF, FileType.ICS, FileType.HTML})
-"""What another process parses as text in UTF-8, unless it names a charset itself."""
+"""Kinds that parsers read as UTF-8, unless the file names a charset."""
 
 _HEAD_OF_PAGE: Final = 4_096
 _FILE_FAULTS: Final = {
-    "damaged": "the file is damaged; open it where it was made and save it anew",
-    "encrypted": "the file is encrypted; take the password off it, and bring it again",
-    "bomb": "the file unpacks to more than is taken; split it, or bring its text alone",
-    "no-recogniser": "text in images is not recognised here; install the extra `ocr`, or bring "
-    "the text",
+    "damaged": "The file is damaged. Save it again with its program and send it.",
+    "encrypted": "The file is encrypted. Remove the password and send it again.",
+    "bomb": "The file is too large when unpacked. Split it, or send its text.",
+    "no-recogniser": "This server cannot read text in images. Install the extra `ocr`, or send "
+    "the text.",
 }
 
 
 class LocalReader(DocumentReader):
-    """Reads on this machine; at most two files are parsed at a time, others wait."""
+    """Reads files on this machine, at most two at a time in separate processes."""
 
     def __init__(self, limits: DocumentLimits | None = None) -> None:
-        """Refuse what is beyond `limits`."""
+        """Refuse files beyond `limits`."""
         self._limits = limits or DocumentLimits()
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
@@ -170,7 +168,9 @@ class LocalReader(DocumentReader):
         if sum(len(part.text) for part in parts) > self._limits.characters:
             raise too_large("characters", self._limits.characters)
         if not any(part.text.strip() for part in parts):
-            message = "there is no text in the document; recognise the text of scanned pages first"
+            message = (
+                "The document has no text. If its pages are scans, recognise their text first."
+            )
             raise InvalidInput("document.empty", message)
         return parts
 
@@ -205,7 +205,7 @@ class LocalReader(DocumentReader):
     @override
     async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
         if kind_of(data, hint) is not FileType.PDF or page < 1:
-            raise InvalidInput("document.no-page", "only pages of a PDF are drawn", path="/page")
+            raise InvalidInput("document.no-page", "Only PDFs have pages to draw.", path="/page")
         async with self._turn:
             seconds = min(PICTURE_SECONDS, self._limits.file_seconds)
             marked = json.dumps([list(box) for box in boxes[:BOXES_MAX]])
@@ -218,25 +218,25 @@ class LocalReader(DocumentReader):
     async def _with_pictures(
         self, data: bytes, reading: Reading, pictures: Sequence[int]
     ) -> Reading:
-        """The reading of a PDF with the text of scanned pages, where that can be recognised."""
-        pages = "the PDF holds only pictures"
+        """Add the recognised text of scanned pages to the reading of a PDF."""
+        pages = "The PDF has only pictures"
         if reading.parts:
-            pages = f"{len(pictures)} pages of the PDF hold only pictures"
+            pages = f"{len(pictures)} pages of the PDF have only pictures"
         try:
             scanned = await self._parsed_file(data, replace(reading, parts=()))
         except (InvalidInput, Unavailable) as error:
             why = _FILE_FAULTS["no-recogniser"] if error.code.endswith("recogniser") else error.code
-            return replace(reading, notes=(*reading.notes, f"{pages}: {why}"))
+            return replace(reading, notes=(*reading.notes, f"{pages}. {why}"))
         parts = sorted((*reading.parts, *scanned.parts), key=lambda part: part.page or 0)
-        told = scanned.notes or (f"{pages}: no text was recognised in them",)
+        told = scanned.notes or (f"{pages}, and no text was recognised in them.",)
         return replace(reading, parts=tuple(parts), notes=(*reading.notes, *told))
 
     async def _with_invoice(self, reading: Reading, invoice: bytes) -> Reading:
-        """The reading of a PDF with the invoice for programs that it carries."""
+        """Add the embedded invoice to the reading of a PDF."""
         try:
             exact = await self._parsed_file(invoice, replace(reading, kind=FileType.XML, parts=()))
         except (InvalidInput, Unavailable) as error:
-            note = f"the invoice within the PDF was not read: {error.code}"
+            note = f"The invoice within the PDF was not read ({error.code})."
             return replace(reading, notes=(*reading.notes, note))
         return replace(reading, records=exact.records)
 
@@ -265,7 +265,7 @@ class LocalReader(DocumentReader):
                 notes = (*notes, *faults)
                 return replace(reading, parts=whole, tables=(table,), notes=notes)
             case FileType.JSON | FileType.JSONL:
-                # Its parser lets nobody else work meanwhile.
+                # The JSON parser blocks the process while it runs.
                 if len(text) > self._limits.characters:
                     raise too_large("characters", self._limits.characters)
                 if reading.kind is FileType.JSONL:
@@ -279,7 +279,7 @@ class LocalReader(DocumentReader):
 
 
 def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
-    """What the process said, as values."""
+    """Read the reply of a parser process."""
     return replace(
         reading,
         parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
@@ -294,8 +294,8 @@ def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
 
 
 def too_large(unit: str, limit: int) -> InvalidInput:
-    """The error for a document with too much of `unit`."""
-    message = f"the document has more than {limit} {unit}; split it, and bring its pieces"
+    """Return the error for a document with too much of `unit`."""
+    message = f"The document has more than {limit} {unit}. Split it and send the parts."
     return InvalidInput("document.too-large", message, unit=unit, limit=limit)
 
 
@@ -303,6 +303,6 @@ def _read_text(
     data: bytes, kind: DocumentType, charset: str | None, limits: DocumentLimits
 ) -> Sequence[Part]:
     text = decoded(data, charset)
-    if len(text) > limits.characters:  # before anybody looks for headings in it
+    if len(text) > limits.characters:  # before the search for headings
         raise too_large("characters", limits.characters)
     return sections(text) if kind is DocumentType.MARKDOWN else (Part(text=text),)

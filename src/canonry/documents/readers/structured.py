@@ -1,4 +1,4 @@
-"""Texts, Markdown, tables and records that are read in this process."""
+"""Readers of text, Markdown, CSV and JSON in this process."""
 
 import codecs
 import csv
@@ -21,14 +21,14 @@ _FIELD_MAX: Final = 8_000_000
 _DEPTH_MAX: Final = 100
 _TOLD_MAX: Final = 5
 _WRAPPED_MAX: Final = 2
-"""So many values beside its lists may a wrapper have: how many there are, and which page it is."""
+"""The most values of a wrapper besides its lists, such as a count and a page number."""
 
 
 def table_of(text: str, cells_max: int) -> tuple[Table, tuple[str, ...]]:
-    """The rows of a CSV, and what is wrong with it.
+    """Read the rows of a CSV, with notes on its faults.
 
-    Its separator is the one that cuts its first rows alike. Where a quote does not end, each line
-    is a row, as nobody can tell how much of the rest was meant to be in the cell.
+    The separator is the mark that divides the first rows equally. If a quote does not end, each
+    line is read as a row.
 
     Raises:
         InvalidInput: `document.too-large` or `document.damaged`.
@@ -43,16 +43,16 @@ def table_of(text: str, cells_max: int) -> tuple[Table, tuple[str, ...]]:
         try:
             table = _table(_line_by_line(text, mark, odd), cells_max)
         except csv.Error as error:
-            message = "the table is damaged: a cell does not end; save it anew as CSV"
+            message = "The table is damaged: a cell does not end. Save it again as CSV."
             raise InvalidInput("document.damaged", message) from error
     if not odd:
         return table, ()
     lines = ", ".join(map(str, odd[:_TOLD_MAX]))
-    return table, (f"a quote does not end in line {lines}; each line was read as a row",)
+    return table, (f"A quote does not end in line {lines}. Each line was read as a row.",)
 
 
 class _Bare(csv.excel):
-    """Quotes are signs like others."""
+    """A CSV dialect without quoting."""
 
     quoting = csv.QUOTE_NONE
 
@@ -82,7 +82,7 @@ def _table(rows: Iterator[_Row], cells_max: int) -> Table:
     for line, row in rows:
         cells += len(row)
         if cells > cells_max:
-            message = f"the table has more than {cells_max} cells; split it"
+            message = f"The table has more than {cells_max} cells. Split it."
             raise InvalidInput("document.too-large", message, unit="cells", limit=cells_max)
         if any(cell.strip() for cell in row):
             kept.append(tuple(cell.strip() or None for cell in row))
@@ -91,10 +91,10 @@ def _table(rows: Iterator[_Row], cells_max: int) -> Table:
 
 
 def _separator(text: str) -> str:
-    """The mark that cuts most rows alike into most columns, with titles first; else a comma.
+    """Return the mark that divides most rows into most columns; by default a comma.
 
-    What stands above the titles is cut in another way, and a decimal comma is no separator: no row
-    of titles holds a number.
+    The first row of that width holds the titles and must not have a number, because otherwise a
+    decimal comma could be taken for a separator.
     """
     lines = text.splitlines()[:_LOOKED_AT]
     best, most = ",", 0
@@ -110,7 +110,7 @@ def _separator(text: str) -> str:
 
 
 def records_of(text: str, cells_max: int) -> tuple[Record, ...]:
-    """The objects of a JSON document: each of a list, of a list within an object, or the one.
+    """Return the objects of a JSON document: of a list, of lists in a wrapper, or the only one.
 
     Raises:
         InvalidInput: `document.damaged` or `document.too-large`.
@@ -118,19 +118,19 @@ def records_of(text: str, cells_max: int) -> tuple[Record, ...]:
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except RecursionError as error:
-        raise _damaged("it is nested too deeply") from error
+        raise _damaged("It is nested too deeply.") from error
     except ValueError as error:
         line = getattr(error, "lineno", None)
         where = f" at line {line}" if line else ""
-        raise _damaged(f"it is not well-formed{where}") from error
+        raise _damaged(f"It is not well-formed{where}.") from error
     if _size(value) > cells_max:
-        message = f"the document holds more than {cells_max} values; split it"
+        message = f"The document has more than {cells_max} values. Split it."
         raise InvalidInput("document.too-large", message, unit="values", limit=cells_max)
     return tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
 
 
 def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The records of a value: lists within lists are one, and a wrapper is none itself."""
+    """Yield the records of a value; nested lists count as one, and wrappers are skipped."""
     if isinstance(value, list):
         for each in value:
             if isinstance(each, list):
@@ -142,7 +142,7 @@ def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         return
     full = {name: inner for name, inner in value.items() if isinstance(inner, list) and inner}
     lists = {name: each for name, each in full.items() if all(isinstance(v, dict) for v in each)}
-    # A wrapper such as {"contacts": [...]} holds lists and nothing that is a record itself.
+    # A wrapper such as {"contacts": [...]} has lists and hardly any other value.
     others = len(value) - len(lists)
     if lists and others <= _WRAPPED_MAX and "entity_type" not in value:
         for name, inner in lists.items():
@@ -154,14 +154,14 @@ def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _size(value: Any) -> int:
-    """How many values there are in all, without recursion, so that depth costs nothing."""
+    """Count all nested values without recursion, because the depth is untrusted."""
     count = 0
     waiting = [(value, 0)]
     while waiting:
         each, depth = waiting.pop()
         count += 1
         if depth > _DEPTH_MAX:
-            raise _damaged("it is nested too deeply")
+            raise _damaged("It is nested too deeply.")
         inside = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting.extend((inner, depth + 1) for inner in inside)
     return count
@@ -172,35 +172,36 @@ def _no_constant(name: str) -> Any:
 
 
 def _damaged(what: str) -> InvalidInput:
-    return InvalidInput("document.damaged", f"the JSON cannot be read: {what}; write it anew")
+    message = f"The JSON cannot be read. {what} Correct it and send it again."
+    return InvalidInput("document.damaged", message)
 
 
 _Heading: TypeAlias = tuple[int, int, int, str]
 """The line of a heading, the line after it, its level, and its title."""
 
 PATH: Final = " > "
-"""Stands between the headings that lead to a section."""
+"""The separator of the headings that lead to a section."""
 
 _PREAMBLE: Final = re.compile(r"\A---[^\S\n]*\n(.*?\n)(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
-# No bracket within brackets, so that a line of brackets is read once and not once from each.
+# No nested brackets: a line of brackets would take quadratic time.
 _MARKUP: Final = re.compile(r"[*`]+|!?\[([^\[\]]*)\]\([^()]*\)")
 _MARKER: Final = re.compile(r"^[^\S\n]*(?:>|(?:[-*+]|\d{1,9}[.)])[^\S\n])", re.MULTILINE)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 
 TITLE_MAX: Final = 300
-"""Longer titles are cut: each stands with every section below it."""
+"""The most characters of a title, which is repeated with every section below it."""
 
 LINES_MAX: Final = 100_000
 MARKERS_MAX: Final = 20_000
-"""A document of more lines, or of more items and quotations, is cut at its plain headings alone:
-the parser takes ten seconds for a megabyte of nothing but list items."""
+"""A document with more lines, items or quotations is split at plain headings alone: the parser
+needs ten seconds for a megabyte of list items."""
 
 
 def sections(text: str) -> Sequence[Part]:
-    """The sections in order, each with its own heading; what stands before the first has none.
+    """Split Markdown into sections with their headings; the text before the first has none.
 
-    A heading without text of its own stands with the section that follows it.
+    A heading without text is joined to the next section.
     """
     parts = []
     preamble = _PREAMBLE.match(text)
@@ -225,12 +226,12 @@ def sections(text: str) -> Sequence[Part]:
 
 
 def _headings(text: str) -> Iterator[_Heading]:
-    """Each heading that is not nested in something else."""
+    """Yield the headings that are not nested in another block."""
     markers = islice(_MARKER.finditer(text), MARKERS_MAX, None)
     if text.count("\n") > LINES_MAX or next(markers, None) is not None:
         yield from _plain_headings(text)
         return
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - a server that ingests nothing needs it not
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - needed for ingestion only
 
     tokens = MarkdownIt("commonmark").disable("inline").parse(text)
     for token, inner in pairwise(tokens):
@@ -240,7 +241,7 @@ def _headings(text: str) -> Iterator[_Heading]:
 
 
 def _plain_headings(text: str) -> Iterator[_Heading]:
-    """The headings with number signs outside of fenced code."""
+    """Yield the headings with number signs, except in fenced code."""
     fence = ""
     for number, line in enumerate(text.split("\n")):
         found = _FENCE.match(line)
@@ -256,12 +257,11 @@ def _title(text: str) -> str:
     return " ".join(plain[: 4 * TITLE_MAX].split())[:TITLE_MAX]
 
 
-# Plain text: bytes become characters by their byte order mark, a named charset, or as UTF-8.
-#
-# Of what is none of these the charset is told by the letters that the languages have.
+# Plain text is decoded by its byte order mark, a named charset, or as UTF-8. For other text the
+# charset is guessed by the letters of known languages.
 
 MARKS: Final = (
-    # The mark of UTF-32 begins with that of UTF-16, so it is looked for first.
+    # The mark of UTF-32 begins with that of UTF-16 and must be tried first.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -271,29 +271,29 @@ MARKS: Final = (
 _NOTATIONS: Final = frozenset(
     {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 )
-"""What Python decodes like a charset and no file is written in; some take very long."""
+"""Python codecs that are no charsets of files; some are very slow."""
 
 
 def decoded(data: bytes, charset: str | None) -> str:
-    """The text with line feeds as line ends.
+    """Decode text, with line feeds as line ends.
 
     Raises:
         InvalidInput: `document.encoding` or `document.not-text`.
     """
     marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
     if marked is None and charset is None and b"\0" in data:
-        raise _not_text()  # before its bytes are called bad UTF-8
+        raise _not_text()  # a clearer error than bad UTF-8
     encoding = marked or charset or "utf-8"
     try:
         text = data.decode(known(encoding))
     except LookupError as error:
-        message = f"there is no charset {encoding}; name one such as utf-8 or windows-1252"
+        message = f"The charset {encoding} is unknown. Name one such as utf-8 or windows-1252."
         raise InvalidInput("document.encoding", message) from error
     except UnicodeError as error:
         at = error.start if isinstance(error, UnicodeDecodeError) else 0
         message = (
-            f"the text is not {encoding} at byte {at}; save it as UTF-8, or name its charset "
-            "where that can be said"
+            f"The text is not {encoding} at byte {at}. Save it as UTF-8, or name its charset in "
+            "the media type."
         )
         raise InvalidInput("document.encoding", message, encoding=encoding, byte=at) from error
     if "\0" in text:
@@ -302,7 +302,7 @@ def decoded(data: bytes, charset: str | None) -> str:
 
 
 _CHARSETS: Final = ("cp1252", "cp1250", "iso8859_2", "mac_roman", "cp850")
-"""What texts of the languages that are read were written in before UTF-8, the usual ones first."""
+"""Charsets of known languages before UTF-8, the most common ones first."""
 
 _MARKS_OF_TEXT: Final = frozenset(
     "\xa0\xa7\xa9\xab\xae\xb0\xb2\xb3\xb4\xb5\xb7\xb9\xbb\xbd\xbf\xa1\xa3\xaa\xba\xd7\xad"
@@ -312,16 +312,16 @@ _WITHIN_WORDS: Final = re.compile(
     r"(?<=[^\W\d_])[\xb9\xa3\xbf\xa1]|(?<=[^\W\d_])(?<!\bm)(?<!\b[ck]m)[\xb2\xb3]"
     r"|[\xa3\xb9\xb2\xb3](?=[^\W\d_])"
 )
-"""Marks where letters should stand: the bytes are letters of another charset."""
+"""Marks within words, which show that the charset is wrong."""
 
 _PLAIN_LOOKED_AT: Final = 200_000
 
 
 def guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
-    """The text, and a note where its charset had to be guessed.
+    """Decode text, with a note if its charset was guessed.
 
     Raises:
-        InvalidInput: as `decoded` says; the charset is guessed only where every letter fits.
+        InvalidInput: those of `decoded`; a guess needs a charset in which every letter fits.
     """
     try:
         return decoded(data, charset), ()
@@ -331,12 +331,12 @@ def guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
         found = _charset_of(data)
         if found is None:
             raise
-    note = f"the text names no charset and was read as {codecs.lookup(found).name}"
-    return decoded(data, found), (f"{note}; bring it as UTF-8 if letters are wrong",)
+    note = f"The text names no charset and was read as {codecs.lookup(found).name}"
+    return decoded(data, found), (f"{note}. If letters are wrong, send it as UTF-8.",)
 
 
 def _charset_of(data: bytes) -> str | None:
-    """The first charset in which all letters are those of one language."""
+    """Return the first charset in which all letters belong to one language."""
     for charset in _CHARSETS:
         try:
             text = data[:_PLAIN_LOOKED_AT].decode(charset)
@@ -351,10 +351,10 @@ def _charset_of(data: bytes) -> str | None:
 
 
 def known(charset: str) -> str:
-    """The charset, if it says how a text becomes bytes.
+    """Return the charset, or refuse codecs that are no charsets of files.
 
     Raises:
-        LookupError: there is none of that name, or it is a notation of Python's or of host names.
+        LookupError: the name is unknown, or is another codec of Python.
     """
     if codecs.lookup(charset).name.replace("_", "-") in _NOTATIONS:
         raise LookupError(charset)
@@ -362,5 +362,5 @@ def known(charset: str) -> str:
 
 
 def _not_text() -> InvalidInput:
-    message = "the document holds NUL, so it is no text; say which kind of file it is"
+    message = "The document is not text, because it has NUL bytes. Name its kind of file."
     return InvalidInput("document.not-text", message)
