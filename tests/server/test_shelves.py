@@ -91,7 +91,7 @@ async def test_nobody_browses_or_reads_the_account_of_somebody_else() -> None:
             with pytest.raises(MCPError):
                 await client.read_resource(f"truth://{uri}")
     async with client_of(desk.gateway, user(ANN)) as client:
-        with pytest.raises(MCPError, match="there is no such file"):
+        with pytest.raises(MCPError, match="There is no such file"):
             await client.read_resource(f"truth://file/{source}")
 
 

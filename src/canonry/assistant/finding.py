@@ -185,7 +185,7 @@ def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
         return "meaning only"
     if MEANING_BEHIND in lacks:
         newest = f"the newest {behind} commits" if behind else "the newest commits"
-        return f"words; {newest} not by meaning yet"
+        return f"words, and meaning without {newest}"
     return "without reranking" if LOOK_MISSING in lacks else ""
 
 

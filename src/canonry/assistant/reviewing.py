@@ -191,7 +191,7 @@ async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     ]
     reply = fitted(rows, page, found.total, "duplicates")
     if rows:
-        reply["hint"] = "If both are one, decide merge with of=[kept, duplicate]; else separate."
+        reply["hint"] = "If both are one, decide merge, of=[kept, duplicate]. If not, separate."
     return reply
 
 

@@ -63,7 +63,7 @@ async def test_n13_nothing_found_while_the_index_is_being_built_is_said_to_be_th
     assert early["found"] == late["found"] == []
     built = f"the index of meaning still lacks {behind} commits"
     assert built in early["hint"]
-    assert "not by meaning yet" in brief["searched"]
+    assert "meaning without" in brief["searched"]
     assert late["hint"].startswith("Nothing is known about it here.")
     assert "searched" not in late
 
@@ -106,7 +106,7 @@ async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> N
     after = await desk.call("find", text="bell tolls 7 times")
 
     assert behind > 0
-    assert before["searched"] == f"words; the newest {behind} commits not by meaning yet"
+    assert before["searched"] == f"words, and meaning without the newest {behind} commits"
     assert "searched" not in after
 
 

@@ -230,7 +230,7 @@ _STRONG: Final = 6
 _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType.ODS})
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
-_NOTE: Final = Kind(entity_type="note", reasons=("nothing says that it is more",), weight=0)
+_NOTE: Final = Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
 _OBJECTS: Final = frozenset({FileType.JSON, FileType.JSONL})
 _GENERAL: Final = frozenset(
     {

@@ -109,7 +109,7 @@ def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun
     interpreter = filing.interpreters.get(provider)
     if interpreter is None:
         known = ", ".join(sorted(filing.interpreters))
-        message = f"There is no such interpreter. Set `provider` to one of {known}."
+        message = f"There is no interpreter {provider[:40]!r}. Set `provider` to one of {known}."
         raise InvalidInput(
             "interpretation.provider", message, path="/interpretation_config/provider"
         )
