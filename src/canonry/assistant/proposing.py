@@ -93,7 +93,7 @@ async def hints_on_readers(
         if not audience:
             continue
         if "audience" not in asked.content:
-            hints.append(f"Claim {n} has a limited audience, because an item it names has one.")
+            hints.append(f"Claim {n} has a limited audience, as an item that it names or cites.")
         open_to_more = [
             f"{one} ({'public' if not known.get(one.ref) else 'for more readers'})"
             for one in asked.evidence

@@ -213,7 +213,7 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
     ("claim", "path", "words"),
     [
         ({"kind": "fact"}, "/claims/0/says", "fact takes says, about"),
-        ({"kind": "fact", "says": "x", "tag": ["y"]}, "/claims/0/tag", "known are"),
+        ({"kind": "fact", "says": "x", "tag": ["y"]}, "/claims/0/tag", "known properties"),
         ({"kind": "fact", "says": "x", "tags": ["y"]}, "/claims/0/tags", "fact takes says"),
         ({"kind": "relation", "from": "Odo", "type": "KNOWS"}, "/claims/0/to", "missing"),
         (

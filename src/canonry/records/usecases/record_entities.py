@@ -307,7 +307,7 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
 
 
 def _names(work: Recording) -> Mapping[EntityId, str]:
-    """Return the new names of entities with more than one record."""
+    """Return the names of entities that were known before or have several records."""
     observed: dict[EntityId, list[ObservationDraft]] = {}
     for each in work.kept:
         observed.setdefault(each.entity_id, []).append(each)
