@@ -33,7 +33,7 @@ def messages_page(note: str) -> str:
     for kind in ("reply", "cli", "log"):
         parts.append(f"\n## {SECTIONS[kind]}\n")
         for module, texts in found[kind].items():
-            parts.append(f"\n### {module}\n\n")
+            parts.append(f"\n### `{module}`\n\n")
             parts += [f"- {_escape(text)}\n" for text in texts]
     catalogue = PACKAGE / "inspector" / "catalogue" / "en.json"
     parts.append("\n## The inspector\n\n| key | text |\n| --- | --- |\n")

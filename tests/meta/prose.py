@@ -96,7 +96,8 @@ def _strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 def _is_prose(text: str) -> bool:
     return (
-        len(WORD.findall(text)) > 2
+        " " in text
+        and len(WORD.findall(text)) > 2
         and JOINING.search(text.lower()) is not None
         and not QUERY.search(text)
         and not PATTERN.search(text)
