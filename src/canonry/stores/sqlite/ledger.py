@@ -363,8 +363,7 @@ class Pump:
 
     def _give_up(self) -> None:
         if self._db.in_transaction:
-            # If even this fails, the next BEGIN reports it. The waiting callers must be answered
-            # now.
+            # If even this fails, the next BEGIN reports it. The callers must be answered now.
             with suppress(apsw.Error):
                 self._db.execute("ROLLBACK")
 

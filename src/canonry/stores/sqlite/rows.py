@@ -24,8 +24,7 @@ from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
 
-# Selections: the rows of a list that a query asks for. `canonry.readmodels.listing` defines the
-# lists.
+# Selections: the rows of a list that a query asks for. `readmodels/listing.py` defines the lists.
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)

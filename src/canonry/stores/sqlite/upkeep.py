@@ -243,8 +243,7 @@ def _newest(db: apsw.Connection) -> str:
     return render_instant(Instant(newest)) if newest else ""
 
 
-# Maintenance of an embedded store: long work runs in a thread, and only its last step blocks
-# writers.
+# Maintenance of a store: long work runs in a thread, and only its last step blocks writers.
 #
 # A rebuild folds the views in a scratch file while other calls write, and installs them in one
 # transaction. The old views stay until it is committed. A killed process or a concurrent reader

@@ -162,8 +162,7 @@ async def leave(server: Server, space: SpaceId) -> None:
 # The target collects the records page by page. This may be interrupted, and the next attempt
 # continues it. Then the space is fenced while the last commits are copied and until no process
 # trusts an older directory; writers wait. At every time one server has all acknowledged commits,
-# and the directory names it. If the moving process is gone, the next writer removes the fence
-# there.
+# and the directory names it. If the moving process is gone, the next writer removes its fence.
 
 _TRUSTED: Final = 1.1 * LEASE
 """Seconds after which no process trusts an older answer of the directory."""
