@@ -149,7 +149,7 @@ async def _told_together(
 
 
 async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
-    """Return the items that it replaced, restated for readers who did not know it."""
+    """Return the successor if it only restates a relation that the new audience knows."""
     found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
     heir = found.get(thing.superseded_by or "")
     if not isinstance(heir, Relation):

@@ -209,7 +209,7 @@ class _Desk:
                     yield replace(ended, relation_id=other.id)
 
     def _parted(self, view: SliceView, one: Relation) -> Iterator[str]:
-        """Yield relations that were in the line while its ends were merged with other entities."""
+        """Yield the relations of the line as it was before a merge or separation."""
         line = _line(self.seen(self.before, view.viewer), one)
         yield from () if line is None else (word.relation.id for word in line.words)
 

@@ -658,7 +658,7 @@ def _observed(
 def _set(
     view: SliceView, entity: Entity, change: TagChange, tag: str, changed: set[str]
 ) -> dict[str, bool]:
-    """Return the further tags that a tag changed while it held."""
+    """Return the state that a tag sets at a change: itself, and the exclusive tags that it ends."""
     standing = {*held_at(entity, change.moment), *changed}
     rivals = excluded_by(tag, view.policy.exclusive_tags, standing)
     return {**dict.fromkeys(rivals, False), tag: True}
@@ -683,7 +683,7 @@ def _never_true(
 
 
 def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
-    """Return consecutive repetitions of a change up to the last one."""
+    """Return the uninterrupted changes that add a tag, up to the last one."""
     run: list[TagChange] = []
     for one in changes:
         if one.tag == last.tag:

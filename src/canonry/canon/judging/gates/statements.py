@@ -101,8 +101,8 @@ def _objections(
 def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
     """Return which of two contradicting statements came first, if their order counts.
 
-    A second statement of the same author in another scene is a change. A conflicting statement of
-    another author is retconned.
+    A second statement of the game master in another scene is a change. Conflicting statements of
+    other authors are retconned.
     """
     now, said = candidate.moment, fact.moment
     words = {candidate.proposal.authority, fact.authority}
