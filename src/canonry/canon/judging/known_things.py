@@ -119,7 +119,7 @@ def retold(
         if event.severity == content.severity and normalised_name(event.description) == told
     ]
     for event in known:
-        # Times and places do not exclude a duplicate.
+        # The same event: its times agree, or one of both belongs to no scene and lacks a time.
         together = event.scene_id == scene_id or None not in {at, event.time_ref}
         if event.time_ref == at if together else None in {event.scene_id, scene_id}:
             return Retold(same=event)

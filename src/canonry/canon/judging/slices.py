@@ -325,7 +325,7 @@ class SliceView:
         return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
 
     def crowded(self, keys: Iterable[str]) -> bool:
-        """Tell whether more facts with one of these frame keys exist than were loaded."""
+        """Tell whether more facts with one of these frame keys may exist than were loaded."""
         held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
         return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
 

@@ -99,7 +99,7 @@ def subjects_of(one: Frame, other: Frame, setting: Setting) -> Subjects:
 
 
 def is_shorter(one: Phrase, other: Phrase) -> bool:
-    """Tell whether one phrase is a name that contains the other, such as a first name."""
+    """Tell whether `one` is a short form of the name `other`, such as a first name."""
     return one.name and other.name and one.words <= other.words
 
 
