@@ -68,7 +68,7 @@ class KeysDisowned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """The contribution of a single source was withdrawn. It stays in the log."""
+    """Items that rest on one source only were withdrawn with it; the log keeps them."""
 
     targets: tuple[str, ...]
     reason: str
