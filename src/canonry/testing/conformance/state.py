@@ -510,7 +510,7 @@ class StateContract(EntityContract, RecordsContract):
     async def test_r6_names_are_found_in_whatever_signs_they_were_told(
         self, backend: Backend
     ) -> None:
-        """A name is found under its plain characters, and a person under each of its words."""
+        """A name is found in plain characters, and a character entity by each word of its name."""
         scribe = Scribe(backend.canon)
         maeve, zoe, anna = "Maeve O\u2019Brien", "Anne\u2011Sophie Zoe\u0308", "Ann\u00ada  Berg"
         for name in (maeve, zoe, anna):
