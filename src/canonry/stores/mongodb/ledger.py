@@ -121,7 +121,8 @@ def _bytes(stored: object) -> bytes:
         case bytes():
             return stored
         case _:
-            raise BrokenInvariant("ledger.altered", "A stored commit contains a non-text value.")
+            message = "A stored commit contains a non-text value. Run `canonry verify`."
+            raise BrokenInvariant("ledger.altered", message)
 
 
 # Appending: waiting drafts are judged, sealed and inserted together at the end of a log.

@@ -304,7 +304,7 @@ class PostgresBlobs(Blobs):
             raise NotFound("blobs.unknown", "No bytes are stored under this digest.", digest=digest)
         data: bytes = rows[0][0]
         if sha256(data).hexdigest() != digest:
-            message = "Stored bytes were altered. Restore a backup."
+            message = "A stored blob was altered. Run `canonry verify`, then restore a backup."
             raise BrokenInvariant("blobs.altered", message, digest=digest)
         return data
 

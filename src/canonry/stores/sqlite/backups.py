@@ -179,7 +179,7 @@ def _claim(parent: Path) -> tuple[Path, int]:
             if try_lock(lock) and (folder / LOCK).exists():
                 return folder, lock
             os.close(lock)
-    raise Unavailable("store.unreachable", "Canonry cannot create files in the data folder.")
+    raise Unavailable("store.unreachable", "No file can be created in the data folder. Check it.")
 
 
 # Erasure drops payloads and corrects the views in the same transaction.

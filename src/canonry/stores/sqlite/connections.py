@@ -219,7 +219,9 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return closed()
         case apsw.NoMemError() | apsw.TooBigError():
-            return Unavailable("store.too-big", "The data is too large for a row or for memory.")
+            return Unavailable(
+                "store.too-big", "The data exceeds a row or memory. Write less at once."
+            )
         case _:
             message = "The store refused a statement. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
