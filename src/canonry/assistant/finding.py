@@ -190,7 +190,7 @@ def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
 
 
 def searched_in(results: Sequence[FoundThings]) -> str:
-    """Return the same for several searches."""
+    """Describe how several incomplete searches were done."""
     behind = max((each.behind for each in results), default=0)
     return searched_by((name for each in results for name in each.degraded), behind)
 

@@ -189,7 +189,7 @@ def _told(near: Sequence[Entity | str], between: str) -> str:
 SAID: Final = "What was said"
 """The title of the document that keeps the words given in `said`."""
 SAID_TO_FEW: Final = "What was said to few"
-"""The same for claims with a limited audience; one document for each audience."""
+"""The title if the claims have a limited audience; each audience has its own document."""
 _SAID_ID: Final = "said"
 _AGAINST: Final = 5
 _LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)

@@ -163,7 +163,7 @@ def _said(  # noqa: PLR0911 - one case a kind
 
 
 def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: bool) -> Row:  # noqa: FBT001
-    """Return the same for scenes, turns, documents and other records."""
+    """Return the members that tell the content of scenes, turns, documents and the like."""
     match thing:
         case Turn():
             speaker = names.get(thing.entity_id or "")

@@ -320,7 +320,7 @@ def require_few(rows: int) -> None:
 
 
 def counted(found: Iterable[Found]) -> Iterator[Found]:
-    """Number equal entities."""
+    """Yield the entities; repeated ones get a number."""
     seen: Counter[Any] = Counter()
     return (_counted(each, seen) for each in found)
 

@@ -266,14 +266,14 @@ def interpret(
 
 @dataclass(slots=True)
 class _Passed:
-    """Facts about the entities of a stream, which is not stored."""
+    """Collects warnings about a stream of entities without storing them."""
 
     mismatches: dict[str, None] = field(default_factory=dict)
     long: bool = False
     unclear: int = 0
 
     def over(self, found: Iterable[Found]) -> Iterator[Found]:
-        """Yield the same entities and collect the facts."""
+        """Yield the same entities and collect the warnings."""
         for each in found:
             self.mismatches.update(dict.fromkeys(mismatches(each)))
             self.long = self.long or "content" in each.fields

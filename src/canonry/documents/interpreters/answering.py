@@ -481,7 +481,7 @@ class ClientInterpreter(Interpreter):
 
     @override
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no connections."""
 
 
 def _unfenced(text: str) -> str:

@@ -67,4 +67,4 @@ class RulesInterpreter(Interpreter):
 
     @override
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no connections."""

@@ -344,7 +344,7 @@ def content_of(entity_type: str, fields: Mapping[str, Any]) -> bytes:
 async def earlier_addressees(
     canon: Canon, space: SpaceId, source_id: SourceId
 ) -> Mapping[bytes, EntityId]:
-    """Return the entities that a source described before, by content."""
+    """Return the entities that a source described before, by the content of the record."""
     observed: list[tuple[EntityId, dict[str, Any]]] = []
     start = len(PROPERTY_PREFIX)
     async for each in every_item(partial(canon.state.observations_from, source_id)):

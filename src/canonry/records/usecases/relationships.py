@@ -321,7 +321,7 @@ async def list_relationships(
 
     Raises:
         NotFound: `entity.unknown`.
-        Unavailable: `relationship.too-far`, they are too many to look through.
+        Unavailable: `relationship.too-far`, there are too many to read.
     """
     (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
     family = family_of(entity)
