@@ -337,7 +337,7 @@ class EndpointInterpreter(Interpreter):
             said = self._protocol.said(answer)
             return await asyncio.to_thread(interpretation, said, reading, schemas)
         except _UNUSABLE as error:
-            raise failed("does not answer as it was asked") from error
+            raise failed("answered in the wrong form") from error
 
     @override
     async def close(self) -> None:
@@ -475,7 +475,7 @@ class ClientInterpreter(Interpreter):
             said = json.loads(_unfenced(answer.text))
             found = await asyncio.to_thread(interpretation, said, reading, schemas)
         except (ValueError, RecursionError, UnusableAnswer) as error:
-            raise failed("does not answer as it was asked") from error
+            raise failed("answered in the wrong form") from error
         told = f"The client's model {answer.model[:100]} interpreted the file."
         return replace(found, warnings=(*found.warnings, told))
 
