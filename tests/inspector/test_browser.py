@@ -127,7 +127,7 @@ def test_a_page_follows_what_another_reviewer_decides(
         assert second.faults == []
 
     expect(page.locator(".waiting")).to_have_count(count - 1, timeout=10_000)
-    expect(page.locator("#live")).to_contain_text("Others have decided")
+    expect(page.locator("#live")).to_contain_text("Somebody else has decided")
 
 
 def test_who_is_writing_is_not_disturbed_and_the_second_word_is_told_so(
