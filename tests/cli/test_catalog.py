@@ -88,14 +88,14 @@ def test_a_wrong_row_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
     done = run(tmp_path, "import", written(tmp_path, arrays))
 
     assert done.returncode == 2
-    assert "entities[3].title: say something" in done.stderr
+    assert "entities[3].title: The text is empty" in done.stderr
     assert "relations[0].toEntityId: the project has no concept with this id" in done.stderr
     exported = json.loads(run(tmp_path, "export").stdout)
     assert exported["projects"] == []
 
     lenient = run(tmp_path, "import", written(tmp_path, arrays), "--lenient")
     assert lenient.returncode == 0
-    assert "refused: entities[3].title: say something" in lenient.stdout
+    assert "refused: entities[3].title: The text is empty" in lenient.stdout
     assert "rows were refused" in lenient.stdout
 
 
@@ -138,7 +138,7 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
     ("projects.csv", f"id,name,slug,name\n{LAB},a,b,c\n", "the column name twice"),
     ("projects.csv", f'id,name,slug\n{LAB},"a,b\n{LAB_ROW}', "line 3: unexpected end of data"),
     ("projects.csv", f"id,name,slug\n{LAB},{'x' * 1_000_001},b\n", "line 2: field larger"),
-    ("projects.csv", f"id,name,slug\n{LAB},a\0,b\n", "projects[0].name: text must not"),
+    ("projects.csv", f"id,name,slug\n{LAB},a\0,b\n", "projects[0].name: The text must not"),
     ("projects.csv.gz", b"no gzip", "was not packed by gzip"),
     ("projects.csv.gz", gzip.compress(b"id,name,slug\n" * 99, mtime=0)[:-9], "is damaged"),
     ("a.json", '{"projects": [], "projects": []}', "an object has 'projects' twice"),
@@ -150,8 +150,12 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
     ("a.json", b'{"projects":\0[]}', "is no JSON: line 1"),
     ("a.json", '{"guides": []}', "no array 'guides'"),
     ("a.json", '{"projects": {}}', "'projects' is an array of objects"),
-    ("a.json", '{"projects": [1]}', "projects[0]: a row is an object"),
-    ("a.json", json.dumps({"projects": [{"id": LAB, "name": "x" * 10_000_000}]}), "at most 1000"),
+    ("a.json", '{"projects": [1]}', "projects[0]: A row must be an object"),
+    (
+        "a.json",
+        json.dumps({"projects": [{"id": LAB, "name": "x" * 10_000_000}]}),
+        "the limit is 1000",
+    ),
 )
 
 
@@ -190,7 +194,7 @@ def test_rows_of_several_files_are_told_apart(tmp_path: Path) -> None:
     done = run(tmp_path, "import", first, second)
 
     told = "entities come from 2 files: from entities[0] on first.json, from entities[19] on second"
-    assert "nothing was stored: entities[19].title: say something" in done.stderr
+    assert "Nothing was stored: entities[19].title: The text is empty" in done.stderr
     assert told in done.stderr
     assert told in run(tmp_path, "import", first, second, "--lenient").stdout
 

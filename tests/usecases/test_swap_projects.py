@@ -62,7 +62,7 @@ async def test_a_project_that_stays_keeps_its_slug_from_others() -> None:
 
     with pytest.raises(InvalidInput) as refused:
         await put(canon, {"projects": projects("c", "a")})
-    assert "projects[0].slug: another project bears it" in str(refused.value)
+    assert "projects[0].slug: Another project has this slug" in str(refused.value)
     report = await put(canon, {"projects": rows}, lenient=True)
 
     assert [(each.row, each.code) for each in report.problems] == [

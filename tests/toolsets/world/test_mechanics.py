@@ -109,7 +109,7 @@ async def test_both_halves_are_shown() -> None:
         ((), {"conditions": ["Stunned"]}, "Fireball", "stunned"),
         ((), {"conditions": "poisoned, gagged"}, "Fireball", "silence"),
         (("silence",), {}, "Fireball", "silence"),
-        (("antimagic",), {}, "Fireball", "no magic"),
+        (("antimagic",), {}, "Fireball", "magic does not work"),
         ((), {"conditions": ["bound"]}, "Fireball", "free hand"),
         ((), {"spells": ["Light"]}, "Fireball", "know"),
         ((), {"spellSlots": {"3": 0, "2": 4}}, "Fireball", "slot"),

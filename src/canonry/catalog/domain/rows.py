@@ -112,9 +112,9 @@ def read_row(
         return RowProblem(array=table.array, row=number, field=field, code=code, reason=reason)
 
     if not isinstance(raw, Mapping):
-        return None, [problem("", "row.malformed", "a row is an object")]
+        return None, [problem("", "row.malformed", "A row must be an object.")]
     problems = [
-        problem(str(name)[:_NAMED], "field.unknown", "there is no such field")
+        problem(str(name)[:_NAMED], "field.unknown", "The table has no such field.")
         for name in raw
         if name not in table.names
     ]
@@ -132,7 +132,7 @@ def read_row(
         ends = {"fromEntityType": joint.source, "toEntityType": joint.target}
         for field, kind in ends.items():
             if values[field] != kind:
-                reason = f"{values['relationType']} leads from {joint.source} to {joint.target}"
+                reason = f"{values['relationType']} leads from {joint.source} to {joint.target}."
                 problems.append(problem(field, "relation.kinds", reason))
     if problems:
         return None, problems
@@ -141,23 +141,24 @@ def read_row(
 
 def _read(column: Column, value: Any) -> Any:
     if value is None:
-        raise InvalidInput("field.missing", "this field is required")
+        raise InvalidInput("field.missing", "This field is required.")
     return _READERS[column.form](column, value)
 
 
 def _text(column: Column, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidInput("field.type", "write a text")
+        raise InvalidInput("field.type", "Give a text.")
     if not value and not column.empty:
-        raise InvalidInput("field.empty", "say something")
+        raise InvalidInput("field.empty", "The text is empty. Write something.")
     if len(value) > column.longest:
-        raise InvalidInput("field.long", f"write at most {column.longest} characters")
+        message = f"The text has {len(value)} characters; the limit is {column.longest}."
+        raise InvalidInput("field.long", message)
     try:
         clean = b"\0" not in value.encode()
     except UnicodeEncodeError:
         clean = False
     if not clean:
-        raise InvalidInput("field.text", "text must not hold a NUL or a lone surrogate")
+        raise InvalidInput("field.text", "The text must not contain a NUL or a lone surrogate.")
     return value
 
 
@@ -166,32 +167,32 @@ def _address(column: Column, value: Any) -> str:
     text = _text(column, value)
     scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
     if colon and scheme.lower() in RUNNING_SCHEMES:
-        reason = f"write an address to follow, as https://...; {scheme.lower()}: is run, not opened"
+        reason = f"{scheme.lower()}: addresses are not allowed. Give one like https://..."
         raise InvalidInput("field.address", reason)
     return text
 
 
 def _word(column: Column, value: Any) -> str:
     if value not in column.words:
-        raise InvalidInput("field.word", f"write one of {', '.join(column.words)}")
+        raise InvalidInput("field.word", f"Give one of {', '.join(column.words)}.")
     return str(value)
 
 
 def _uuid(_: Column, value: Any) -> str:
     if not isinstance(value, str) or not is_uuid(value):
-        raise InvalidInput("field.uuid", "write a hyphenated UUID")
+        raise InvalidInput("field.uuid", "Give a hyphenated UUID.")
     return _same(value, value.lower())
 
 
 def _uuids(column: Column, value: Any) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > IDS_MAX:
-        raise InvalidInput("field.type", f"write a list of at most {IDS_MAX} UUIDs")
+        raise InvalidInput("field.type", f"Give a list of at most {IDS_MAX} UUIDs.")
     return tuple(_uuid(column, each) for each in value)
 
 
 def _instant(_: Column, value: Any) -> str:
     if not isinstance(value, str) or len(value) > NAME_MAX:
-        raise InvalidInput("field.type", "write a date-time")
+        raise InvalidInput("field.type", "Give a date-time, such as 2026-01-31T12:00:00Z.")
     return _same(value, _stamped(value))
 
 
@@ -208,7 +209,7 @@ def _same(given: str, wanted: str) -> str:
 
 def _count(_: Column, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT_MAX:
-        raise InvalidInput("field.count", "write a whole number from 0 to 2^53")
+        raise InvalidInput("field.count", "Give a whole number from 0 to 2^53.")
     return value
 
 

@@ -188,7 +188,7 @@ async def _resources_project(canon: Canon, caller: Caller, variables: Variables)
     for each in (await list_projects(canon, caller))[0]:
         if each.id == wanted:
             return _json(project_row(each))
-    raise NotFound("project.unknown", "there is no project with this id", path="/project_id")
+    raise NotFound("project.unknown", "There is no project with this id.", path="/project_id")
 
 
 async def _item(canon: Canon, caller: Caller, variables: Variables) -> str:

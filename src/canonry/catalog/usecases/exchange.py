@@ -78,10 +78,7 @@ async def export_catalog(
         told(done, None)
     for project, head in heads.items():
         if await canon.ledger.head(project) != head:
-            message = (
-                "somebody wrote into the catalog while it was written out; run it again, or "
-                "write out a backup"
-            )
+            message = "The catalog changed during the export. Run it again, or make a backup."
             raise Unavailable("catalog.moved", message)
 
 
@@ -327,7 +324,7 @@ def _invalid(problems: Sequence[RowProblem]) -> InvalidInput:
     rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
     return InvalidInput(
         "catalog.invalid",
-        f"nothing was stored: {first}{rest}",
+        f"Nothing was stored: {first}{rest}",
         path=f"/{first.array}/{first.row}/{first.field}".rstrip("/"),
         problem=first.code,
         problems=[str(each) for each in problems[:NAMED_MAX]],

@@ -96,13 +96,13 @@ async def judge_projects(
     def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         held = things.get(row.id)
         if held is not None and not is_project(held):
-            reason = "this id belongs to something that is no project; use another"
+            reason = "This id belongs to an item that is not a project. Use another id."
             return row.problem("id", "id.taken", reason)
         bearer = called.get(row.word)
         gone = bearer in leaving or ahead.projects.get(str(bearer), row.word) != row.word
         if coming in {None, row.id} and (gone or bearer in {None, row.id}):
             return None
-        return row.problem("slug", "slug.taken", "another project bears it")
+        return row.problem("slug", "slug.taken", "Another project has this slug.")
 
     leaving = {row.id for row in rows if _leaves(row, before[row.id])}
     right, verdict.problems = settle(rows, leaving, ahead, problem_of)
@@ -223,20 +223,20 @@ def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapp
 
 def no_project(row: CatalogRow) -> RowProblem:
     """The row lies in a project that is not there."""
-    return row.problem("projectId", "project.unknown", "there is no project with this id")
+    return row.problem("projectId", "project.unknown", "There is no project with this id.")
 
 
 def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     if held is None:
         return None
     if not isinstance(held, Entity):
-        reason = "an item of this id was erased; use another id"
+        reason = "The item with this id was erased. Use another id."
         return row.problem("id", "item.erased", reason)
     if kind_of(held) is None:
-        reason = "this item was merged into another or taken back; undo that, or use another id"
+        reason = "The item with this id was merged or retracted. Undo that or use another id."
         return row.problem("id", "item.gone", reason)
     if held.entity_type != row.kind:
-        reason = f"the entity is a {held.entity_type}, and what it is never changes"
+        reason = f"The entity is a {held.entity_type}; an entity's type cannot change."
         return row.problem("entityType", "item.kind", reason)
     return None
 
@@ -251,7 +251,7 @@ def _taken(row: CatalogRow, bearer: str | None, coming: str | None) -> RowProble
     elif bearer in {None, row.id}:
         return None
     name = row.table.unique
-    reason = f"another {row.table.noun} of this kind and project bears it: {bearer}"
+    reason = f"Another {row.table.noun} of this type and project has this {name}: {bearer}."
     return row.problem(name, f"{name}.taken", reason)
 
 
@@ -261,7 +261,7 @@ def _baseless(
     if about is None or stands(about, row.values["primaryEntityType"], things.get(about), ahead):
         return None
     kind = row.values["primaryEntityType"]
-    reason = f"the project has no {kind} with this id"
+    reason = f"The project has no {kind} with this id."
     return row.problem("primaryEntityId", "entity.unknown", reason)
 
 
@@ -401,7 +401,7 @@ async def _judge_relations(
         bearer = bearers.get(bearer, bearer) if bearer else None
         if coming in {None, row.id} and (bearer in {None, row.id} or bearer in leaving):
             return None
-        reason = "another relation joins these two by the same type"
+        reason = "Another relation of this type already joins these two items."
         return row.problem("relationType", "relation.exists", reason)
 
     right, verdict.problems = settle(rows, leaving, ahead, problem_of)
@@ -465,7 +465,7 @@ def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | Non
     for end, thing_id in (("from", triple[0]), ("to", triple[2])):
         kind = row.values[f"{end}EntityType"]
         if not stands(thing_id, kind, None, ahead):
-            reason = f"the project has no {kind} with this id"
+            reason = f"The project has no {kind} with this id."
             return row.problem(f"{end}EntityId", "entity.unknown", reason)
     return None
 

@@ -127,7 +127,7 @@ async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> Non
         NotFound: `project.unknown`.
     """
     if not await canon.seen_by(caller).sees(project):
-        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+        raise NotFound("project.unknown", "There is no project with this id.", path="/projectId")
 
 
 # Arrange catalog rows for their commits. Two items that swap their slugs, or two relations that
@@ -246,10 +246,10 @@ def read_catalog_arrays(
     """
     for name, rows in arrays.items():
         if name not in TABLES:
-            message = f"a catalog has no array {name!r:.80}; known are {', '.join(TABLES)}"
+            message = f"A catalog has no array {name!r:.80}. Use {', '.join(TABLES)}."
             raise InvalidInput("catalog.malformed", message, path=f"/{name}"[:80])
         if not isinstance(rows, list | tuple):
-            message = f"{name} is an array of objects"
+            message = f"{name} must be an array of objects."
             raise InvalidInput("catalog.malformed", message, path=f"/{name}")
     problems: list[RowProblem] = []
     read = {n: _read_table(table, arrays.get(n, ()), problems) for n, table in TABLES.items()}
@@ -275,11 +275,11 @@ def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
     """What a row has in common with an earlier one of its table, and must not have."""
     own, place = (row.values.get("projectId"), row.id), row.place
     if own in seen:
-        return row.problem("id", "id.repeated", f"row {seen[own]} has the same")
+        return row.problem("id", "id.repeated", f"Row {seen[own]} has the same id.")
     if place in seen:
         name = row.table.unique or "relationType"
         code = f"{row.table.unique or 'relation'}.repeated"
-        return row.problem(name, code, f"row {seen[place]} has the same")
+        return row.problem(name, code, f"Row {seen[place]} has the same value.")
     seen[own] = row.number
     if place is not None:
         seen[place] = row.number
@@ -323,7 +323,7 @@ async def save_catalog_row(
     if table is not PROJECTS or given.get("id"):
         await require_project(canon, caller, project)
     elif caller.spaces is not None:
-        raise NotFound("project.unknown", "this caller may not open projects", path="/id")
+        raise NotFound("project.unknown", "This caller may not create projects.", path="/id")
     now = stamp(canon.clock.now())
 
     async def read() -> CatalogRow:
@@ -429,7 +429,7 @@ async def withdraw_catalog_relation(
         del new_id
         current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
         if current is None or not await canon.seen_by(caller).sees(project):
-            message = "the project has no relation with this id"
+            message = "The project has no relation with this id."
             raise NotFound("relation.unknown", message, path="/relationId")
         entry = RelationEnded(relation_id=current.id, until=None, superseded_by=None, reason=reason)
         return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
@@ -482,7 +482,7 @@ async def move_catalog_entity(
     async def prepare(new_id: NewId) -> Change:
         entity = await canon.seen_by(caller).thing(thing_id)
         if not isinstance(entity, Entity) or item_of(entity) is None:
-            message = "the project has no entity with this id"
+            message = "The project has no entity with this id."
             raise NotFound("entity.unknown", message, path="/entityId")
         row = item_row(entity)
         if row["status"] not in before:
@@ -520,7 +520,7 @@ async def _require_finished(
     ):
         missing.append("a relation to a concept")
     if missing:
-        message = f"before it can be published it needs: {', '.join(missing)}"
+        message = f"The entity cannot be published without {', '.join(missing)}."
         raise Conflict("entity.unfinished", message, path="/entityId", missing=missing)
 
 

@@ -557,7 +557,7 @@ def checked_key(text: str, *, path: str) -> str:
         InvalidInput: `key.malformed`.
     """
     if not is_key(text):
-        message = "a key is a text on one line that neither begins with # nor with a space"
+        message = "A key is one line of text and starts with neither # nor a space."
         raise InvalidInput("key.malformed", message, path=path)
     return text
 

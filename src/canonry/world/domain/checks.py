@@ -60,11 +60,11 @@ def _named(atlas: Atlas) -> Iterator[Problem]:
     names = [(part.key, part.name) for group in groups for part in group]
     for where, name in (("name", atlas.name), *names):
         if not name.strip():
-            yield _wrong("name.empty", where, "it has no name; give it one")
+            yield _wrong("name.empty", where, "the name is empty; give one")
     for mover in people:
         for resource, amount in mover.resources.items():
             if amount < 0:
-                message = f"there is no less than nothing of {resource}"
+                message = f"{resource} is {amount}; give 0 or more"
                 yield _wrong("resource.negative", mover.key, message)
 
 
@@ -107,9 +107,9 @@ def _keys(atlas: Atlas) -> Iterator[Problem]:
     for keys in groups:
         for key, times in Counter(keys).items():
             if times > 1:
-                yield _wrong("key.repeated", key, f"{times} things have this key")
+                yield _wrong("key.repeated", key, f"{times} items have this key; give each its own")
             if not is_key(key):
-                message = "a key is a text on one line that neither begins with # nor with a space"
+                message = "a key is one line of text and starts with neither # nor a space"
                 yield _wrong("key.malformed", key, message)
 
 
@@ -119,11 +119,11 @@ def _references(atlas: Atlas) -> Iterator[Problem]:
     movers = {mover.key for mover in (*atlas.characters, *atlas.players)}
     items = {item.key for item in atlas.items}
     if atlas.starter not in places:
-        yield _wrong("starter.unknown", atlas.starter, "the starter is no location")
+        message = "the starter names no location of this world; use a location's key"
+        yield _wrong("starter.unknown", atlas.starter, message)
     if atlas.tick is not None and atlas.tick < 0:
-        yield _wrong(
-            "tick.negative", "tick", "a world begins at tick 0, and its clock is no earlier"
-        )
+        message = f"the world's clock is {atlas.tick}; give tick 0 or later"
+        yield _wrong("tick.negative", "tick", message)
     for place in atlas.locations:
         yield from _unknown(place.key, "realm", (*place.realms, *place.member_of), realms)
         yield from _unknown(place.key, "location", (e.to for e in place.exits), places)
@@ -143,13 +143,14 @@ def _references(atlas: Atlas) -> Iterator[Problem]:
         yield from _unknown(event.key, "location", where, places)
         yield from _unknown(event.key, "participant", event.participants, movers | items | places)
         if event.tick > (atlas.tick or 0):
-            yield _wrong("event.future", event.key, "it is dated after the world's clock")
+            message = f"tick {event.tick} is after the world's clock, {atlas.tick or 0}"
+            yield _wrong("event.future", event.key, message)
 
 
 def _unknown(where: str, noun: str, names: Iterable[str], known: set[str]) -> Iterator[Problem]:
     for name in names:
         if name not in known:
-            yield _wrong("reference.unknown", where, f"it names the {noun} {name}: there is none")
+            yield _wrong("reference.unknown", where, f"there is no {noun} with the key {name}")
 
 
 def _exits(atlas: Atlas) -> Iterator[Problem]:
@@ -157,14 +158,15 @@ def _exits(atlas: Atlas) -> Iterator[Problem]:
     for place in atlas.locations:
         for direction, times in Counter(way.direction for way in place.exits).items():
             if times > 1:
-                message = f"{times} exits lead {direction}; there is one in each direction"
+                message = f"{times} exits lead {direction}; keep one for each direction"
                 yield _wrong("exit.repeated", place.key, message)
         for way in place.exits:
             if way.to == place.key:
-                yield _wrong("exit.to-itself", place.key, f"the exit {way.direction} leads back")
+                message = f"the exit {way.direction} leads to its own location"
+                yield _wrong("exit.to-itself", place.key, message)
             rhythm = {way.opens, way.every, way.lasting}
             if rhythm != {None} and not is_rhythm(way.every, way.lasting):
-                message = f"the exit {way.direction} is open for fewer ticks than it recurs after"
+                message = f"the exit {way.direction} must be open for fewer ticks than its period"
                 yield _wrong("exit.rhythm", place.key, message)
             if way.to not in places or way.one_way:
                 continue
@@ -173,16 +175,17 @@ def _exits(atlas: Atlas) -> Iterator[Problem]:
             if back is None or back.to != place.key or back.one_way:
                 message = (
                     f"the exit {way.direction} has no way back from {way.to}; "
-                    "add one, or say that it is one_way"
+                    "add one, or set one_way"
                 )
                 yield _wrong("exit.no-way-back", place.key, message)
 
 
 def _realms(atlas: Atlas) -> Iterator[Problem]:
     for key in _circling({realm.key: realm.within for realm in atlas.realms}):
-        yield _wrong("realm.cycle", key, "the realm lies in itself")
+        message = "the realm contains itself, directly or through other realms"
+        yield _wrong("realm.cycle", key, message)
     for key in _circling({realm.key: realm.vassal_of for realm in atlas.realms}):
-        yield _strange("realm.own-vassal", key, "by way of others the realm is its own vassal")
+        yield _strange("realm.own-vassal", key, "the realm is its own vassal, through other realms")
 
 
 def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
@@ -202,13 +205,14 @@ def _ties(atlas: Atlas) -> Iterator[Problem]:
     for thing in tied:
         for tie, others in thing.ties.items():
             if thing.key in others:
-                yield _wrong("tie.to-itself", thing.key, f"it is said to be {tie} itself")
+                message = f"the tie {tie} names the item itself; name another realm"
+                yield _wrong("tie.to-itself", thing.key, message)
             if len(others) > TIES_MAX:
-                message = f"it is {tie} {len(others)} realms; {TIES_MAX} are the most"
+                message = f"{len(others)} realms are tied by {tie}; the limit is {TIES_MAX}"
                 yield _wrong("tie.too-many", thing.key, message)
             for other in sorted(set(others) & set(thing.ties.get(OPPOSED.get(tie, tie), ()))):
                 if tie in OPPOSED and tie < OPPOSED[tie]:
-                    message = f"it is both {tie} and {OPPOSED[tie]} {other}"
+                    message = f"{other} is tied by both {tie} and {OPPOSED[tie]}; keep one"
                     yield _wrong("tie.opposed", thing.key, message)
 
 
@@ -217,14 +221,15 @@ def _routes(atlas: Atlas) -> Iterator[Problem]:
     for route in atlas.routes:
         yield from _unknown(route.name, "location", route.stops, places)
         if not route.name.strip():
-            yield _wrong("route.unnamed", route.name, "a route has a name")
+            yield _wrong("route.unnamed", route.name, "the route has no name; give one")
         if len(route.stops) < 2:  # noqa: PLR2004 - from somewhere to somewhere else
-            yield _wrong("route.too-short", route.name, "a route has at least two stops")
+            message = f"the route has {len(route.stops)} stops; give at least two"
+            yield _wrong("route.too-short", route.name, message)
         if any(one == other for one, other in pairwise(route.stops)):
-            yield _wrong("route.to-itself", route.name, "it leads from a stop to the same stop")
+            yield _wrong("route.to-itself", route.name, "two stops in a row are the same location")
     for stop, times in Counter(leg.start for leg in legs_of(atlas.routes)).items():
         if times > TIES_MAX:
-            message = f"{times} legs of routes lead on from it; {TIES_MAX} are the most"
+            message = f"{times} legs of routes start here; the limit is {TIES_MAX}"
             yield _wrong("route.too-many", stop, message)
 
 
@@ -234,26 +239,29 @@ def _layers(atlas: Atlas) -> Iterator[Problem]:
         if layer.every is None and layer.lasting is None:
             lying[layer.scope, layer.layer_type].append(layer)
         elif not is_rhythm(layer.every, layer.lasting):
-            yield _wrong("layer.rhythm", layer.key, "it lasts for fewer ticks than it recurs after")
+            message = "the layer must last for fewer ticks than its period"
+            yield _wrong("layer.rhythm", layer.key, message)
         if layer.to_tick is not None and layer.to_tick < layer.from_tick:
-            yield _wrong("layer.ends-before-start", layer.key, "it ends before it begins")
+            message = f"it ends at tick {layer.to_tick}, before it starts"
+            yield _wrong("layer.ends-before-start", layer.key, message)
     for layers in lying.values():
         for one, other in pairwise(sorted(layers, key=lambda each: each.from_tick)):
             if one.to_tick is None or other.from_tick <= one.to_tick:
-                message = f"it lies upon the same place at the same time as {one.key}"
+                message = f"it overlaps the layer {one.key} in place and time"
                 yield _strange("layer.overlaps", other.key, message)
 
 
 def _lore(atlas: Atlas) -> Iterator[Problem]:
     for fact in atlas.lore:
         if not all(version.fields for version in fact.versions) or not fact.versions:
-            yield _wrong("lore.no-version", fact.key, "it says nothing")
+            message = "a version has no fields; give each version at least one"
+            yield _wrong("lore.no-version", fact.key, message)
         if len(fact.versions) > VERSIONS_MAX:
-            message = f"it has {len(fact.versions)} versions; {VERSIONS_MAX} are the most"
+            message = f"there are {len(fact.versions)} versions; the limit is {VERSIONS_MAX}"
             yield _wrong("lore.too-many-versions", fact.key, message)
         ticks = [version.tick for version in fact.versions if version.tick is not None]
         if ticks != sorted(ticks):
-            yield _wrong("lore.out-of-order", fact.key, "a version is older than the one before")
+            yield _wrong("lore.out-of-order", fact.key, "a version is older than the one before it")
         if any(tick > (atlas.tick or 0) for tick in ticks):
             yield _wrong("lore.future", fact.key, "a version is dated after the world's clock")
 
@@ -263,14 +271,15 @@ def _measures(atlas: Atlas) -> Iterator[Problem]:
     for place in atlas.locations:
         for way in place.exits:
             if way.travel_ms is not None and way.travel_ms < 0:
-                message = f"the exit {way.direction} takes less than no time"
+                message = f"the exit {way.direction} takes {way.travel_ms} ms; give 0 or more"
                 yield _wrong("exit.negative-duration", place.key, message)
     for item in atlas.items:
         if item.quantity < 1:
-            yield _wrong("item.quantity", item.key, "there is at least one of an item")
+            message = f"the quantity is {item.quantity}; give 1 or more"
+            yield _wrong("item.quantity", item.key, message)
     for key, tick in _ticks(atlas):
         if tick is not None and not TICK_MIN <= tick <= TICK_MAX:
-            message = f"the tick {tick} lies outside those from {TICK_MIN} to {TICK_MAX}"
+            message = f"the tick {tick} is not between {TICK_MIN} and {TICK_MAX}"
             yield _wrong("tick.out-of-range", key, message)
 
 
@@ -286,10 +295,11 @@ def _ticks(atlas: Atlas) -> Iterator[tuple[str, int | None]]:
 
 def _reach(atlas: Atlas) -> Iterator[Problem]:
     for key in sorted(unreachable(atlas)):
-        yield _strange("location.unreachable", key, "no way leads there from the starter")
+        yield _strange("location.unreachable", key, "no open exits lead here from the starter")
     for place in atlas.locations:
         if not any(not way.blocked for way in place.exits):
-            yield _strange("location.dead-end", place.key, "no way leads out of it")
+            message = "no open exit leads out of this location"
+            yield _strange("location.dead-end", place.key, message)
 
 
 # Standing: how somebody, an item and an exit are, read in one way from what is kept of them.

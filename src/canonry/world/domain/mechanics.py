@@ -72,7 +72,7 @@ def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> i
     if not 0 < sides <= SIDES_MAX or not 0 < kept <= dice:
         raise _malformed()
     if len(drawn) + dice > DRAWN_MAX:
-        message = f"at most {DRAWN_MAX} dice are rolled at once"
+        message = f"The expression rolls more than {DRAWN_MAX} dice. Roll fewer at once."
         raise InvalidInput("dice.too-many", message, path="/expression")
     fallen = [Drawn(sides, next(numbers) % sides + 1) for _ in range(dice)]
     drawn += fallen
@@ -88,7 +88,7 @@ def _numbers(seed: str) -> Iterator[int]:
 
 
 def _malformed() -> InvalidInput:
-    message = "write dice as in 2d6+3, 4d6kh3, 2d20kl1 or d%"
+    message = "This is no dice expression. Write it like 2d6+3, 4d6kh3, 2d20kl1 or d%."
     return InvalidInput("dice.malformed", message, path="/expression")
 
 
@@ -150,11 +150,11 @@ def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
     if not caster.alive:
         found.insert(0, "the caster is dead")
     if caster.marks & _NO_MAGIC:
-        found.append("no magic works in this place")
+        found.append("magic does not work in this location")
     if "V" in needs and here & _SILENT:
-        found.append("it has to be spoken, and there is silence")
+        found.append("the spell must be spoken, and the caster is silenced")
     if "S" in needs and caster.conditions & _BOUND:
-        found.append("it needs a free hand")
+        found.append("the spell needs a free hand")
     if caster.spells is not None and spell.name.casefold() not in caster.spells:
         found.append("the caster does not know this spell")
     level = spell.details.get("level", 0)
@@ -166,5 +166,5 @@ def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
     dear = " worth " in material or " gp" in material  # which no pouch holds
     at_hand = any(name.casefold() in material.casefold() for name in caster.held)
     if "M" in needs and dear and not at_hand:
-        found.append(f"it uses up or needs what is worth money, and is not at hand: {material}")
+        found.append(f"the caster lacks a material component: {material}")
     return tuple(found)

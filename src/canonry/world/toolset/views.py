@@ -286,7 +286,7 @@ async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) ->
         **{kind.value: present_atmosphere(kind, (layers or {}).get(kind)) for kind in TYPES},
     }
     if layers is None:
-        reply["warnings"] = ["there is no such location; these are the defaults"]
+        reply["warnings"] = ["no such location exists; these are the defaults"]
     return told(then, reply)
 
 
@@ -303,7 +303,7 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
     if asked is not None and asked < 1:
         warnings.append("depth clamped to minimum of 1")
     if not found.complete:
-        warnings.append("there are more locations within reach than are told here")
+        warnings.append("more locations are within reach than are listed here")
     nearby = NEARBY(
         found,
         depth=depth,
@@ -569,7 +569,7 @@ async def _surroundings(canon: Canon, caller: Caller, arguments: Arguments) -> R
     found = await get_spatial_context(then, arguments.get("locationId"), depth)
     if found is None:
         return None
-    warnings = None if found.complete else ["there are more locations within reach"]
+    warnings = None if found.complete else ["more locations are within reach"]
     return told(then, NEARBY(found, depth=depth, warnings=warnings))
 
 

@@ -117,7 +117,8 @@ async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
     start, realm = await _ends(draft, new)
     standing = await _standing(draft, start, new.kind)
     if realm in standing:
-        raise Conflict("tie.stands", "this tie holds already", conflicts=[standing[realm].id])
+        message = f"The tie {new.kind} already holds."
+        raise Conflict("tie.stands", message, conflicts=[standing[realm].id])
     await _tie(draft, start, (new.kind, realm))
 
 
@@ -132,7 +133,7 @@ async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
     start, realm = await _ends(draft, old)
     edge = (await _standing(draft, start, old.kind)).get(realm)
     if edge is None:
-        message = "there is no such tie; look at the realm's context"
+        message = "There is no such tie. See the ties in get-realm-context."
         raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[start])
     draft.end(edge, reason="the tie was removed")
 
@@ -162,14 +163,15 @@ async def _tie(draft: WorldDraft, start: EntityId, tie: tuple[Tie, EntityId]) ->
     kind, realm = tie
     await draft.require(realm, WorldType.REALM)
     if realm == start:
-        raise Conflict("tie.to-itself", "a realm is not tied to itself", conflicts=[start])
+        message = "A realm cannot be tied to itself. Name another realm."
+        raise Conflict("tie.to-itself", message, conflicts=[start])
     first, second = sorted((start, realm)) if kind is Tie.BORDERS else (start, realm)
     for end in (first, second) if kind is Tie.BORDERS else (first,):
         if len(await _standing(draft, end, kind)) >= TIES_MAX:
-            message = f"it has {TIES_MAX} ties of this kind already; remove one first"
+            message = f"The limit of {TIES_MAX} ties by {kind} is reached. Remove one first."
             raise InvalidInput("tie.too-many", message, path="/tie")
     if kind in OPPOSED and second in await _standing(draft, first, OPPOSED[kind]):
-        message = f"it is {OPPOSED[kind]} that realm; remove this tie first"
+        message = f"The realms are tied by {OPPOSED[kind]}. Remove this tie first."
         raise Conflict("tie.opposed", message, conflicts=[first, second])
     draft.join(relation_of(kind), first, second, kind=kind)
 
@@ -207,7 +209,7 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
             await _join_leg(draft, start, (leg.route, end))
             added += 1
     if not added:
-        message = "this route leads there already"
+        message = "The route already has all these stops."
         raise Conflict("route.stands", message, path="/stopIds")
 
 
@@ -224,7 +226,7 @@ async def end_route(draft: WorldDraft, route: Route) -> None:
         await draft.require(start, WorldType.LOCATION)
         edge = (await _legs(draft, start)).get((leg.route, end))
         if edge is None:
-            message = f"this route does not lead from {leg.start} to {leg.end}"
+            message = f"This route does not lead from {leg.start} to {leg.end}."
             raise Conflict("route.unknown", message, path="/stopIds", conflicts=[start])
         draft.end(edge, reason="the route was removed")
 
@@ -240,10 +242,10 @@ async def _join_leg(draft: WorldDraft, start: EntityId, leg: tuple[str, EntityId
     route, end = leg
     await draft.require(end, WorldType.LOCATION)
     if start == end:
-        message = "a route leads from a stop to another one"
+        message = "Two stops in a row are the same. Name different locations."
         raise Conflict("route.to-itself", message, path="/stopIds", conflicts=[start])
     if len(await _legs(draft, start)) >= TIES_MAX:
-        message = f"{TIES_MAX} legs of routes lead on from there already; remove one first"
+        message = f"A stop starts at most {TIES_MAX} legs of routes. Remove one first."
         raise InvalidInput("route.too-many", message, path="/stopIds")
     draft.join(ON_ROUTE, start, end, kind=route)
 
@@ -411,7 +413,7 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
         case Layer():
             return await _declare_layer(draft, part)
         case Item(quantity=quantity) if quantity < 1:
-            message = "there is at least one of an item"
+            message = f"The quantity is {quantity}. Give 1 or more."
             raise InvalidInput("item.quantity", message, path="/quantity")
     part_id, kind = id_of(draft, part), WorldType.PLAYER if player else _TYPES[type(part)]
     if await draft.is_erased(part_id):
@@ -483,7 +485,7 @@ async def _require_no_cycle(draft: WorldDraft, start: EntityId, realm: EntityId)
     ring = {realm}
     while ring and len(seen) < _ANCESTORS_MAX:
         if start in ring:
-            message = "a realm cannot lie in itself, nor in one that lies in it"
+            message = "A realm cannot lie in itself or in a realm that it contains."
             raise Conflict("realm.cycle", message, conflicts=[start])
         seen |= ring
         around = {edge.to_id for each in ring for edge in await draft.edges(WITHIN, each)}
@@ -502,7 +504,7 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
     """
     target = await draft.named(way.to, WorldType.LOCATION)
     if target == start:
-        raise Conflict("exit.to-itself", "an exit leads to another location", path="/to")
+        raise Conflict("exit.to-itself", "An exit must lead to another location.", path="/to")
     properties = await _exit_properties(draft, way)
     standing = await draft.edges(EXIT, start, kinds=(way.direction,))
     for old in standing:
@@ -513,7 +515,9 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
         ):
             return False
         if creating:
-            message = f"an exit leads {way.direction} already; remove it, or choose another way"
+            message = (
+                f"An exit already leads {way.direction}. Remove it or choose another direction."
+            )
             raise Conflict("exit.direction-taken", message, path="/direction", conflicts=[old.id])
     made = draft.join(EXIT, start, target, kind=way.direction, properties=properties)
     for old in standing:
@@ -528,11 +532,11 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     if way.requires is not None:
         requires = await draft.named(way.requires, WorldType.ITEM)
     if way.travel_ms is not None and way.travel_ms < 0:
-        message = "a way takes no less than no time; give a duration of 0 or more"
+        message = f"The duration is {way.travel_ms}. Give 0 or more milliseconds."
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
     rhythm = {"every": way.every, "lasting": way.lasting}
     if {*rhythm.values(), way.opens} != {None} and not is_rhythm(way.every, way.lasting):
-        message = "an exit that recurs is open for fewer ticks than it recurs after; give both"
+        message = "Give both everyTicks and a smaller lastingTicks for an exit that recurs."
         raise InvalidInput("exit.rhythm", message, path="/everyTicks")
     if way.opens is not None:
         checked_tick(way.opens, path="/opensAtTick")
@@ -572,7 +576,7 @@ async def join_both_ways(draft: WorldDraft, start: EntityId, key: str, way: Exit
     for back in await draft.edges(EXIT, target, kinds=(OPPOSITE[way.direction],)):
         if back.to_id == start and not back.properties.get("one_way"):
             return
-        message = "the way back is taken by another exit; remove it, or make this one one-way"
+        message = "Another exit occupies the way back. Remove it, or set oneWay to true."
         raise Conflict("exit.way-back-taken", message, path="/oneWay", conflicts=[back.id])
     turned = replace(way, direction=OPPOSITE[way.direction], to=key, description=None)
     await join_way(draft, target, turned, creating=True)
@@ -583,11 +587,11 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     since = checked_tick(layer.from_tick, path="/fromTick")
     until = None if layer.to_tick is None else checked_tick(layer.to_tick, path="/toTick")
     if until is not None and until < since:
-        message = "a layer cannot end before it begins; give a later toTick"
+        message = f"toTick {until} is before fromTick {since}. Give a later toTick."
         raise InvalidInput("layer.ends-before-start", message, path="/toTick")
     rhythm = {"every": layer.every, "lasting": layer.lasting}
     if set(rhythm.values()) != {None} and not is_rhythm(layer.every, layer.lasting):
-        message = "a layer that recurs lasts for fewer ticks than it recurs after; give both"
+        message = "Give both everyTicks and a smaller lastingTicks for a layer that recurs."
         raise InvalidInput("layer.rhythm", message, path="/everyTicks")
     layer_id = layer_id_of(draft.space, layer.key)
     if await draft.is_erased(layer_id):
@@ -597,7 +601,7 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     place |= rhythm
     old = await draft.find(layer_id)
     if old is not None and any(old.properties.get(k) != v for k, v in place.items()):
-        message = "a layer stays where and when it is; add another one instead"
+        message = "A layer's location, type and time cannot change. Add another layer."
         raise Conflict("layer.fixed", message, conflicts=[layer_id])
     moment = draft.at
     if old is None:  # a new layer is there from its first tick on, also where that has gone by
@@ -630,7 +634,7 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
     if isinstance(known, Event | Tombstone) and known.space == draft.space:
         return False
     if known is not None:
-        message = "this id belongs to something else already; use another key"
+        message = "This id already belongs to another item. Use another key."
         raise Conflict("world.id-taken", message, conflicts=[event_id])
     involved: list[EntityId] = []
     if event.location is not None:
@@ -664,7 +668,7 @@ async def create_part(
     if part.key:
         checked_key(part.key, path="/key")
     if isinstance(part, Happening) and part.tick > world.now:
-        message = f"the world's clock stands at {world.now}; advance it, or give an earlier tick"
+        message = f"The world's clock is at {world.now}. Advance it or give an earlier tick."
         raise Conflict("tick.future", message, path="/tick", now=world.now)
 
     async def write(draft: WorldDraft) -> None:
@@ -711,7 +715,7 @@ async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None
     start = await draft.named(key, WorldType.LOCATION)
     edges = await draft.edges(EXIT, start, kinds=(direction,))
     if not edges:
-        message = f"no exit leads {direction} from there"
+        message = f"No exit leads {direction} from there."
         raise Conflict("exit.unknown", message, path="/direction", conflicts=[start])
     for edge in edges:
         draft.end(edge, reason="the exit was removed")

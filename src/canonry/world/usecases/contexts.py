@@ -280,7 +280,7 @@ async def get_changes(
     then = world_at(canon, world, end)
     end = then.tick
     if end < start:
-        message = "toTick comes after fromTick"
+        message = "toTick must be after fromTick."
         raise InvalidInput("changes.backwards", message, path="/toTick")
     before = await get_location_context(world_at(canon, world, start), location)
     after = await get_location_context(then, location)

@@ -209,14 +209,14 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
     if not said.text.strip():
         raise InvalidInput("dialogue.empty", "say something", path="/inputText")
     if len(said.text) > INPUT_MAX:
-        message = f"at most {INPUT_MAX} characters are said at once"
+        message = f"A player's text has at most {INPUT_MAX} characters. Shorten it."
         raise InvalidInput("dialogue.too-long", message, path="/inputText")
     player = await then.require(said.player, WorldType.PLAYER)
     npc = await then.require(said.npc, WorldType.CHARACTER)
     place, there = await then.location_of(player), await then.location_of(npc)
     known = person_of(npc, None if there is None else there.id)
     if place is None or missing(known, place.id, "") is not None:
-        message = "nobody who could answer hears this: the character is elsewhere, away or dead"
+        message = "The character cannot answer: it is elsewhere, absent or dead."
         raise InvalidInput("dialogue.apart", message, path="/npcId")
     return _TurnTaken(
         said=said,
@@ -307,11 +307,11 @@ async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, mode
 async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:
     names = {each["function"]["name"] for each in voices.tools}
     if len(turn.called) >= turn.calls:
-        message = f"a task makes at most {turn.calls} tool calls; answer from what is known"
+        message = f"You have made {turn.calls} tool calls, the limit. Answer from their results."
         return result_of({"error": message})
     turn.called.append(call.name if call.name in names else "(unknown)")
     if call.name not in names or voices.look is None:
-        return result_of({"error": "there is no such tool"})
+        return result_of({"error": "There is no such tool."})
     reply = await voices.look(call.name, call.arguments)
     error = reply.get("error") if isinstance(reply, Mapping) else None
     if isinstance(error, Mapping) and error.get("code") in _TRANSIENT:
@@ -496,10 +496,10 @@ async def _propose_implied(
     found = []
     for number, change in enumerate(changes):
         if number >= CHANGES_MAX:
-            told = f"a turn implies at most {CHANGES_MAX} changes; the rest is not looked at"
+            told = f"A turn has at most {CHANGES_MAX} changes. The rest is ignored."
             found.append(ImpliedChange(number=number, refused=told))
         elif not isinstance(change, Mapping):
-            told = "a change is an object of actionType and params"
+            told = "A change must be an object with actionType and params."
             found.append(ImpliedChange(number=number, refused=told))
         else:
             envelope = {

@@ -357,10 +357,10 @@ async def import_world(
     """
     space = SpaceId(atlas.id.lower()) if atlas.id else world_id_of(atlas.name)
     if not await canon.seen_by(caller).sees(space):
-        raise NotAllowed("space.bound", "this caller is bound to other spaces")
+        raise NotAllowed("space.bound", "This caller is bound to other spaces.")
     known = (await canon.state.things((space,))).get(space)
     if known is not None and not (isinstance(known, Space) and known.kind is SpaceKind.WORLD):
-        message = "this id belongs to something else already; give the world another one"
+        message = "This id already belongs to another item. Give the world another id."
         raise Conflict("world.id-taken", message, conflicts=[space])
     founded = known is None
     gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
@@ -386,7 +386,7 @@ def _require_sound(atlas: Atlas) -> Sequence[Problem]:
     fatal = [each for each in found if each.fatal]
     if fatal:
         first = fatal[0]
-        message = f"the world has {len(fatal)} faults; the first: {first.where}: {first.message}"
+        message = f"The world has {len(fatal)} faults. First: {first.where}: {first.message}."
         listed = [f"{p.where}: {p.message} ({p.code})" for p in fatal[:_SHOWN]]
         raise InvalidInput("world.malformed", message, path=f"/{first.where}", problems=listed)
     return found

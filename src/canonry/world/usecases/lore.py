@@ -54,7 +54,7 @@ async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewL
         old = await draft.find(lore_id_of(world.space, new.key))
         latest = 0 if old is None else int(old.properties.get("version", 0))
         if new.expected is not None and new.expected != latest:
-            message = f"version {latest} is the latest; read it, and say that you follow it"
+            message = f"The latest version is {latest}. Read it and send it as expectedVersion."
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
         await _write_version(
             draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived
@@ -79,7 +79,7 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
     known = () if old is None else await versions_of(draft.canon, old)
     if number <= len(known):
         if known[number - 1].fields.get(f"{PROPERTY_PREFIX}fields") != dict(version.fields):
-            message = f"version {number} says something else already; add a later version"
+            message = f"Version {number} already has other fields. Add a later version."
             raise Conflict("lore.version-differs", message, key=lore.key, version=number)
         return False
     await _write_version(
@@ -105,9 +105,10 @@ async def _write_version(
     at: Instant | None = None,
 ) -> None:
     if not fields:
-        raise InvalidInput("lore.empty", "a fact says something; give fields", path="/fields")
+        message = "Give at least one field."
+        raise InvalidInput("lore.empty", message, path="/fields")
     if version > VERSIONS_MAX:
-        message = f"a fact has at most {VERSIONS_MAX} versions; begin another one"
+        message = f"A fact has at most {VERSIONS_MAX} versions. Create another fact."
         raise InvalidInput("lore.too-many-versions", message, path="/factId")
     lore_id = lore_id_of(draft.space, key)
     name = str(fields.get("name") or key)
@@ -121,7 +122,7 @@ async def _write_version(
     else:
         old = await draft.find(lore_id)
         if old is not None and old.properties.get("lore_type") != lore_type:
-            message = "a fact of lore keeps its type; begin another one"
+            message = "The type of a lore fact cannot change. Create another fact."
             raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
         seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
         draft.observe(lore_id, {"name": name, **seen}, label=f"/{version}")
@@ -206,7 +207,7 @@ def rulebook_of(canon: Canon) -> Rulebook:
     """
     rulebook = canon.service(WorldServices).rulebook
     if rulebook is None:
-        raise NotSupported("rules.missing", "this server has no rulebook")
+        raise NotSupported("rules.missing", "This server has no rulebook.")
     return rulebook
 
 
@@ -246,8 +247,8 @@ async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
         for tag in thing.properties.get(name) or ()
     )
     caster = _caster(found, [item.name for item in held], marks)
-    reasons = [] if place else ["nobody knows where the caster is"]
-    reasons += ["there is no such spell"] if rules is None else objections(rules, caster)
+    reasons = [] if place else ["the caster's location is not known"]
+    reasons += ["the rulebook has no such spell"] if rules is None else objections(rules, caster)
     return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
 
 

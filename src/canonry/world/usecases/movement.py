@@ -58,7 +58,7 @@ async def move_mover(
             `move.before-arrival`, `move.stays` or `tick.future`.
     """
     if (move.direction is None) == (move.teleport_to is None):
-        message = "say either in which direction, or to which location to teleport"
+        message = "Give either `direction` or `teleportTo`, not both."
         raise InvalidInput("move.no-way", message, path="/direction")
     write = partial(write_move, move=move)
     receipt = await change_world(canon, caller, world, write, tick=move.tick)
@@ -73,14 +73,14 @@ async def write_move(draft: WorldDraft, move: Move) -> None:
     kind = await draft.require(mover_id, *MOVERS)
     positions = await draft.latest_edges(LOCATED_IN, mover_id, kinds=(*MOVERS, ""))
     if not positions:
-        raise Conflict("move.nowhere", "nobody knows where this mover is", conflicts=[mover_id])
+        raise Conflict("move.nowhere", "The mover has no known location.", conflicts=[mover_id])
     position = positions[0]  # where they are, also if they come there later than the draft
     if position.since is not None and position.since > draft.at:
-        message = "the mover arrived there later than this; give a later tick"
+        message = "The mover arrived after this tick. Give a later tick."
         raise Conflict("move.before-arrival", message, path="/tick", conflicts=[position.id])
     target, duration = await _target(draft, move, mover_id, position.to_id)
     if target == position.to_id:
-        raise Conflict("move.stays", "the mover is there already", conflicts=[position.id])
+        raise Conflict("move.stays", "The mover is already there.", conflicts=[position.id])
     heir = draft.join(LOCATED_IN, mover_id, target, kind=kind)
     draft.end(position, heir=heir, reason=move.reason or "went on")
     if kind is WorldType.PLAYER:
@@ -109,20 +109,20 @@ async def _target(
         await _require_open(draft, way, mover)
         await draft.require(way.to_id, WorldType.LOCATION)
         return way.to_id, travel_ms(direction, way.properties.get("travel_ms"))
-    message = f"no exit leads {direction} from there"
+    message = f"No exit leads {direction} from there."
     raise Conflict("exit.unknown", message, path="/direction", conflicts=[here])
 
 
 async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
     if blocked_at(way, tick_of(draft.at)):
-        message = "this exit is blocked; its context says why"
+        message = "This exit is blocked. See get-location-context for the reason."
         raise Conflict("exit.blocked", message, path="/direction", conflicts=[way.id])
     item = way.properties.get("requires")
     if item is None:
         return
     holders = {edge.to_id for edge in await draft.edges(HELD_BY, EntityId(str(item)))}
     if mover not in holders:
-        message = "this exit is passed only with an item that the mover does not hold"
+        message = "This exit requires an item that the mover does not hold."
         raise Conflict("exit.needs-item", message, path="/direction", conflicts=[str(item)])
 
 
@@ -163,18 +163,18 @@ async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
     target = await draft.named(new.holder, *HOLDERS)
     held = await draft.latest_edges(HELD_BY, item)
     if not held:
-        raise Conflict("item.nowhere", "nobody knows where this item is", conflicts=[item])
+        raise Conflict("item.nowhere", "The item has no known holder.", conflicts=[item])
     edge = held[0]
     wanted = None if new.expected is None else thing_id_of(draft.space, new.expected)
     if wanted not in {None, edge.to_id} or edge.to_id == target:
-        message = "the item is with somebody else; look who has it"
+        message = "The item has another holder. Look up its current one."
         raise Conflict("item.held-otherwise", message, conflicts=[edge.to_id])
     if edge.since is not None and edge.since > draft.at:
-        message = "the item came there later than this; give a later tick"
+        message = "The item arrived there after this tick. Give a later tick."
         raise Conflict("item.before-arrival", message, path="/tick", conflicts=[edge.id])
     place = await _place_of(draft, edge.to_id)
     if not new.anywhere and place != await _place_of(draft, target):
-        message = "the two are not at the same place; move one of them first"
+        message = "The holders are at different locations. Move one of them first."
         raise Conflict("item.elsewhere", message, conflicts=[edge.to_id, target])
     heir = draft.join(HELD_BY, item, target)
     draft.end(edge, heir=heir, reason="handed on")
@@ -188,7 +188,7 @@ async def _place_of(draft: WorldDraft, holder: EntityId) -> EntityId:
         return holder
     for position in await draft.edges(LOCATED_IN, holder, kinds=(*MOVERS, "")):
         return position.to_id
-    raise Conflict("move.nowhere", "nobody knows where this holder is", conflicts=[holder])
+    raise Conflict("move.nowhere", "The holder has no known location.", conflicts=[holder])
 
 
 _GROUP: Final = 16

@@ -313,7 +313,7 @@ def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
                 found.append(
                     Violation(
                         constraint=NarrationLimit.LORE, start=sentence.start, end=sentence.end,
-                        against=told.id, reason=f"lore says: {told.text[:160]}",
+                        against=told.id, reason=f"The lore says: {told.text[:160]}",
                     )
                 )  # fmt: skip
                 break
@@ -359,7 +359,8 @@ async def generate_arc(
     """
     for theme in wanted.themes:
         if not (await moderate_content(canon, theme)).allowed:
-            raise InvalidInput("arc.themes", "this theme may not stand", path="/constraints/themes")
+            message = "The theme is flagged by the safety rules. Choose another theme."
+            raise InvalidInput("arc.themes", message, path="/constraints/themes")
     now = world_at(canon, world)
     materials = await _materials(now, wanted)
     asked = [wanted.locations, wanted.factions, wanted.themes, wanted.beats, wanted.level]
@@ -369,7 +370,7 @@ async def generate_arc(
         arc = drawn_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
         if arc is not None:
             return arc, _envelope(arc, told)
-    message = "no open way leads past all that is wanted in so many beats: ask for more beats"
+    message = "No open route fits this many beats. Ask for more beats."
     raise Conflict("arc.impossible", message, path="/constraints")
 
 
@@ -484,7 +485,7 @@ async def _faction(now: WorldAt, key: str) -> ArcLore:
     found = await now.find(lore_id_of(now.world.space, key), WorldType.LORE_FACT)
     usable = found is not None and not found.properties.get("archived")
     if found is None or not usable or found.properties["lore_type"] != LoreType.FACTION:
-        raise NotFound("lore.unknown", "this world has no faction with such a key", kind="lore")
+        raise NotFound("lore.unknown", "This world has no faction with this key.", kind="lore")
     return _fact(found)
 
 

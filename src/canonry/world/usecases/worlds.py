@@ -81,10 +81,10 @@ async def bound_world(canon: Canon, caller: Caller) -> BoundWorld:
         return await require_world(canon, caller, caller.world)
     bound = await worlds_seen(canon, caller)
     if not bound:
-        message = f"this caller is bound to no world and sees none; name one by {_SETTING}"
+        message = f"This caller may read no world. Set {_SETTING}."
         raise InvalidInput("world.unbound", message, path="", setting=_SETTING)
     if len(bound) > 1:
-        message = f"this caller may see several worlds; name one of them by {_SETTING}"
+        message = f"This caller may read several worlds. Choose one by {_SETTING}."
         told = [f"{each.name} ({each.id})" for each in bound]
         raise InvalidInput("world.ambiguous", message, path="", setting=_SETTING, candidates=told)
     return await require_world(canon, caller, bound[0].id)
@@ -123,7 +123,7 @@ async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
     if not isinstance(opened, Space) or opened.kind is not SpaceKind.WORLD:
         return None
     if not isinstance(heart, Entity):
-        message = "this world has no clock yet; its import was cut off, so run it again"
+        message = "The import of this world is incomplete. Run it again."
         raise NotFound("world.incomplete", message, kind="world", id=space)
     own = heart.properties
     return BoundWorld(
@@ -157,7 +157,7 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
         worlds = await query_worlds(canon)
         ids = [space.id for space in worlds if normalised_name(space.name) == wanted]
     if len(ids) > 1:
-        message = "several worlds bear this name; give the id of one"
+        message = "Several worlds have this name. Give the id of one."
         raise Conflict("world.namesakes", message, conflicts=ids)
     for space in ids:
         if (found := await find_world(canon, SpaceId(space))) is not None:
@@ -317,7 +317,7 @@ async def _then(canon: Canon, thing: Entity, at: Instant) -> Entity | None:
 def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
     """The error where a world has no such thing; it repeats nothing that a caller wrote."""
     kind = types[0].value
-    message = f"this world has no such {' or '.join(types)}; check its id or key"
+    message = f"This world has no such {' or '.join(types)}. Check its id or key."
     return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
 
 
@@ -425,12 +425,12 @@ class WorldDraft:
         known = thing_id in self._declared or await self.is_erased(thing_id)
         self._require_free(thing_id)
         if known or await self.find(thing_id) is not None:
-            message = "this world has something of this key already; use another one"
+            message = "An item of this world already has this key. Use another key."
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
 
     def _require_free(self, thing_id: str) -> None:
         if thing_id in self._strange:
-            message = "this id belongs to something else already; use another key"
+            message = "This id already belongs to another item. Use another key."
             raise Conflict("world.id-taken", message, conflicts=[thing_id])
 
     async def declare(
@@ -466,7 +466,7 @@ class WorldDraft:
             self.entries.extend(made)
             return True
         if old.entity_type != entity_type:
-            message = f"this key belongs to a {old.entity_type}; use another one"
+            message = f"This key belongs to a {old.entity_type}. Use another key."
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
         fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
         fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
@@ -661,7 +661,7 @@ async def change_world(
         current = await require_world(canon, caller, world.space)
         now = current.now
         if tick is not None and tick > now:
-            message = f"the world's clock stands at {now}; advance it, or give an earlier tick"
+            message = f"The world's clock is at {now}. Advance it or give an earlier tick."
             raise Conflict("tick.future", message, path="/tick", now=now)
         at = instant_of(now if tick is None else tick)
         past = tick is not None and tick < now

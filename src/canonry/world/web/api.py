@@ -93,14 +93,15 @@ class Dialogues:
         principal = await self.known(request)
         if principal is None:
             headers = {"WWW-Authenticate": "Bearer"}
-            return _wrong(401, "identity.missing", "show a token of this server", headers)
+            message = "The token is missing. Send the header `Authorization: Bearer TOKEN`."
+            return _wrong(401, "identity.missing", message, headers)
         line = AuditLine(kind="call", name=_TOOL)
         try:
             said = await _said(request)
             (toolset,) = self.gateway.catalogue.toolsets
             caller = caller_for(toolset, _TOOL, frozenset((ROLE,)), principal)
             if caller.actor.agent_type != ROLE:
-                raise NotAllowed("role.denied", f"only {ROLE} may let characters speak")
+                raise NotAllowed("role.denied", f"Only the role {ROLE} can let characters speak.")
             turn = await self._turn(caller, principal, said)
         except CanonryError as error:
             line.code = error.code
@@ -229,21 +230,21 @@ async def _content(request: Request, most: int) -> bytes | None:
 async def _said(request: Request) -> SaidToCharacter:
     content = await _content(request, _BODY_MAX)
     if content is None:
-        message = f"a request has at most {_BODY_MAX} bytes"
+        message = f"A request has at most {_BODY_MAX} bytes."
         raise InvalidInput("request.too-large", message, path="")
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("request.malformed", "send a JSON object", path="") from error
+        raise InvalidInput("request.malformed", "Send a JSON object.", path="") from error
     if not isinstance(body, dict) or set(body) != set(_FIELDS):
-        message = f"send a JSON object of exactly {', '.join(_FIELDS)}"
+        message = f"Send a JSON object with exactly {', '.join(_FIELDS)}."
         raise InvalidInput("request.malformed", message, path="")
     for name in _FIELDS:
         value = body[name]
         named = name == "inputText" or (isinstance(value, str) and 0 < len(value) <= _NAME_MAX)
         odd = isinstance(value, str) and _NO_TEXT.search(value)
         if not isinstance(value, str) or not named or odd:
-            raise InvalidInput("request.malformed", f"{name} must be a text", path=f"/{name}")
+            raise InvalidInput("request.malformed", f"{name} must be a text.", path=f"/{name}")
     return SaidToCharacter(
         player=body["playerId"],
         npc=body["npcId"],
@@ -327,17 +328,17 @@ class WorldRoutes:
         spaces = _spaces_of(caller)
         if spaces is None or await worlds_seen(self._gateway.canon, replace(caller, spaces=spaces)):
             return
-        message = "this caller may see no world: grant it one by the claim spaces or by --spaces"
+        message = "This caller may read no world. Grant one by the claim spaces or by --spaces."
         raise NotAllowed("world.not-granted", message)
 
     async def _propose(self, request: Request) -> Response:
         body = await _content(request, BODY_MAX)
         if body is None:
-            return _wrong(413, "body.too-large", f"a body has at most {BODY_MAX} bytes")
+            return _wrong(413, "body.too-large", f"A body has at most {BODY_MAX} bytes.")
         try:
             sent = json.loads(body)
         except (ValueError, RecursionError):
-            return _wrong(400, "body.not-json", "send a JSON object")
+            return _wrong(400, "body.not-json", "Send a JSON object.")
         return await self._call("propose-action", sent)
 
     async def _proposal(self, request: Request) -> Response:
@@ -351,7 +352,7 @@ class WorldRoutes:
             wait = error.get("details", {}).get("retry_after")
             return _told(body, _STATUS_OF_CODES.get(error["code"], 400), wait)
         if body is None:
-            return _wrong(404, "proposal.unknown", "there is no such proposal of yours")
+            return _wrong(404, "proposal.unknown", "You have no proposal with this id.")
         rejection = body.get("rejection")
         if rejection is None or tool == "get-proposal":
             return _told(body, 200)

@@ -101,9 +101,9 @@ async def test_a_refusal_is_recorded_and_nothing_else_is_written() -> None:
         "gate": "invariants",
         "gateIndex": 3,
         "rule": "exit.unknown",
-        "reason": "no exit leads north from there",
+        "reason": "No exit leads north from there.",
         "path": "/proposedActions/0/params/direction",
-        "admissible": "one of the exits of the place: down, out",
+        "admissible": "Choose one of the exits of the location: down, out",
         "transient": False,
     }
 

@@ -189,7 +189,7 @@ def too_alike(proposed: Proposed, lately: SaidLately) -> Rejection | None:
         nearest = lately.nearest(place, said)
         if nearest is not None:
             proposal, share = nearest
-            reason = f"it says nearly what proposal {proposal} said there (likeness {share:.2f})"
+            reason = f"Proposal {proposal} has nearly the same text there (likeness {share:.2f})."
             return refusal("duplication.near", reason, path=f"/proposedActions/{number}/params")
     return None
 
@@ -220,7 +220,7 @@ def flagged(place: str, categories: Sequence[str]) -> Rejection | None:
     """The refusal of a text that falls into categories."""
     if not categories:
         return None
-    reason = f"the text is flagged as {', '.join(categories)}"
+    reason = f"The text is flagged as {', '.join(categories)}."
     return refusal(f"safety.{categories[0]}", reason, path=place)
 
 
@@ -247,16 +247,16 @@ def not_replayable(
     named = f"{generation.template_name} {generation.template_version}"
     template = find_template(generation.template_name, generation.template_version)
     if template is None:
-        reason = f"there is no template {named}"
+        reason = f"There is no template {named}."
         return refusal("replay.unknown-template", reason, path=f"{path}templateName")
     if generation.template_hash != template.hash:
-        reason = f"{named} has another hash"
+        reason = f"The template {named} has another hash."
         return refusal("replay.other-hash", reason, path=f"{path}templateHash")
     wrong = wrong_parameters(template, generation.parameters)
     if wrong is not None:
         return refusal("replay.parameters", wrong, path=f"{path}parameters")
     if not gave_out(generation.context_hash):
-        reason = "this server has given out no context of that hash, or long ago"
+        reason = "This server has not given out a context with this hash recently."
         return refusal("replay.unknown-context", reason, path=f"{path}contextHash")
     return None
 
@@ -285,7 +285,7 @@ def over_budget(
         since = bisect_right(instants, now - MINUTE)
         if len(instants) - since >= most:
             free = instants[len(instants) - most] + MINUTE
-            reason = f"{most} proposals were admitted within a minute"
+            reason = f"{most} proposals, the limit, were admitted within a minute."
             return _later(rule, reason, free - now)
     return None if tokens == 0 else _tokens(mine, tokens, now, limits.tokens_an_hour)
 
@@ -301,7 +301,7 @@ def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> Rejection | No
         wait = at + HOUR - now
         if spent + tokens <= most:
             break
-    reason = f"with these {tokens} tokens an hour would have more than {most}"
+    reason = f"These {tokens} tokens would exceed the limit of {most} an hour."
     return _later("rate.tokens", reason, wait)
 
 
@@ -377,7 +377,7 @@ def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejectio
     standing = [each for each in earlier if each.stands]
     for each in standing:
         if each.told.whole == told.whole:
-            reason = f"exactly this was staged as proposal {each.id}"
+            reason = f"The same content was already staged as proposal {each.id}."
             return refusal("duplication.repeated", reason, path=told.path)
     for each in standing:
         other = each.told.said if each.told.fixed == told.fixed else None
@@ -385,7 +385,7 @@ def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejectio
             continue
         share = likeness(told.said, other)
         if share >= NEAR:
-            reason = f"proposal {each.id} says nearly the same (likeness {share:.2f})"
+            reason = f"Proposal {each.id} has nearly the same text (likeness {share:.2f})."
             return refusal("duplication.near", reason, path=told.path)
     return None
 

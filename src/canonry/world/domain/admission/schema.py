@@ -40,58 +40,58 @@ class GateName(StrEnum):
 ORDER: Final = tuple(GateName)
 
 RULES: Final = {
-    "schema.wrong-value": "a value as the schema of actionEnvelope describes it",
-    "schema.missing-field": "the field, as the schema of actionEnvelope describes it",
-    "schema.unknown-field": "no fields beyond those of the schema",
-    "schema.too-large": "an envelope of at most 64 kB; send several",
-    "schema.issued-outside-window": "issuedUtc at most 15 minutes ago and 1 minute ahead",
-    "schema.generation-missing": "how the text was generated, where actor.kind is ai",
-    "schema.generation-unexpected": "no generation, where actor.kind is not ai",
-    "actor.unknown": "the id of a living player or character of this world",
-    "actor.dead": "an actor who is alive",
-    "actor.absent": "an actor who is present",
-    "scope.mismatch": "the scope of what the action is about, as its reason names it",
-    "scope.other-player": "actions of the player on whose behalf this is proposed",
-    "reference.unknown": "the id of something of the right kind in this world",
-    "exit.unknown": "one of the exits of the place",
-    "exit.blocked": "another way, or first what opens this one",
-    "exit.needs-item": "first the item that the exit requires",
-    "exit.direction-taken": "a direction in which no exit leads yet",
-    "exit.way-back-taken": "an exit that leads one way only, or another direction",
-    "exit.to-itself": "an exit to another place",
-    "exit.forbidden": "another direction; builders change what is forbidden",
-    "exit.of-builders": "exits that a proposal has opened; builders remove their own",
-    "position.elsewhere": "those who are at the same place",
-    "person.dead": "somebody alive",
-    "person.absent": "somebody present",
-    "item.held-otherwise": "the holder who has the item now",
-    "item.same-holder": "another holder",
-    "item.too-few": "at most as many as there are",
-    "layer.base": "another type of layer; builders describe the base",
-    "layer.overlaps": "the id of the layer that holds then, in replaces",
-    "layer.unknown": "the id of a layer of this type and place that holds then",
-    "layer.ends-before-start": "a toTick that is not before fromTick",
-    "layer.in-the-past": "a fromTick that is not before the world's clock",
-    "condition.held": "a condition that the target does not have",
-    "condition.not-held": "a condition that the target has",
-    "combat.not-a-participant": "effects on those who take part",
-    "resource.too-little": "at most as much as the owner has",
-    "faction.unknown": "the factId of a faction, or none",
-    "text.claims-way": "a text that tells of the exits that there are; propose others",
-    "text.claims-item": "a text that gives nothing away; propose a transfer",
-    "text.claims-arrival": "a text in which nobody comes or goes; propose a move",
-    "world.stands-against": "what the world allows by now; ask for its context again",
-    "duplication.other-content": "a fresh idempotencyKey and proposalId for another proposal",
-    "duplication.near": "what has not been said there in the last 24 hours",
-    "duplication.repeated": "the actions that have not been admitted yet, by themselves",
-    "replay.unknown-template": "a template and version that GET /api/prompts lists",
-    "replay.other-hash": "the hash of this version of the template",
-    "replay.unknown-context": "the hash of a context that this server gave out; ask for it again",
-    "replay.parameters": "a text for each variable of the template, and for no other",
-    "rate.player": "the same proposal after retryAfterMs",
-    "rate.world": "the same proposal after retryAfterMs",
-    "rate.tokens": "the same proposal after retryAfterMs, or one of fewer tokens",
-    "audit.unavailable": "the same proposal again, a little later",
+    "schema.wrong-value": "Give a value as the schema of actionEnvelope describes it",
+    "schema.missing-field": "Give the field as the schema of actionEnvelope describes it",
+    "schema.unknown-field": "Send only the fields of the schema",
+    "schema.too-large": "Send envelopes of at most 64 kB; split the actions among several",
+    "schema.issued-outside-window": "Give an issuedUtc at most 15 minutes ago and 1 minute ahead",
+    "schema.generation-missing": "Give `generation`, which is required if actor.kind is ai",
+    "schema.generation-unexpected": "Omit `generation`; it is allowed only if actor.kind is ai",
+    "actor.unknown": "Give the id of a living player or character of this world",
+    "actor.dead": "Choose an actor who is alive",
+    "actor.absent": "Choose an actor who is present",
+    "scope.mismatch": "Use the scopeKey that the reason names",
+    "scope.other-player": "Propose only actions of the player in playerId",
+    "reference.unknown": "Give the id of an item of the kind that the reason names",
+    "exit.unknown": "Choose one of the exits of the location",
+    "exit.blocked": "Choose another exit, or open this one first",
+    "exit.needs-item": "Get the item that the exit requires first",
+    "exit.direction-taken": "Choose a direction without an exit",
+    "exit.way-back-taken": "Set oneWay to true, or choose another direction",
+    "exit.to-itself": "Lead the exit to another location",
+    "exit.forbidden": "Choose another direction; only builders change forbidden ones",
+    "exit.of-builders": "Remove only exits that a proposal has opened",
+    "position.elsewhere": "Choose participants at the same location",
+    "person.dead": "Choose somebody alive",
+    "person.absent": "Choose somebody present",
+    "item.held-otherwise": "Name the holder that has the item now",
+    "item.same-holder": "Choose another holder",
+    "item.too-few": "Transfer at most the quantity that the holder has",
+    "layer.base": "Choose another layerType; only builders describe the base",
+    "layer.overlaps": "Put the id of the layer in force into `replaces`",
+    "layer.unknown": "Give the id of a layer of this type, location and time",
+    "layer.ends-before-start": "Give a toTick that is not before fromTick",
+    "layer.in-the-past": "Give a fromTick that is not before the world's clock",
+    "condition.held": "Choose a condition that the target does not have",
+    "condition.not-held": "Choose a condition that the target has",
+    "combat.not-a-participant": "Target only participants of the fight",
+    "resource.too-little": "Spend at most as much as the owner has",
+    "faction.unknown": "Give the factId of a faction, or omit it",
+    "text.claims-way": "Mention only existing exits; propose a new exit as an action",
+    "text.claims-item": "Remove the gift from the text; propose a transfer instead",
+    "text.claims-arrival": "Remove the arrival or departure; propose a move instead",
+    "world.stands-against": "Get the context again and propose an action that it allows",
+    "duplication.other-content": "Use a new idempotencyKey and proposalId for a new proposal",
+    "duplication.near": "Send a text that differs from those of the last 24 hours there",
+    "duplication.repeated": "Send only the actions that have not been admitted yet",
+    "replay.unknown-template": "Use a template and version that GET /api/prompts lists",
+    "replay.other-hash": "Send the hash of this version of the template",
+    "replay.unknown-context": "Get the context again and send its hash",
+    "replay.parameters": "Give one text for each variable of the template and no others",
+    "rate.player": "Send the same proposal again after retryAfterMs",
+    "rate.world": "Send the same proposal again after retryAfterMs",
+    "rate.tokens": "Wait for retryAfterMs, or send a proposal with fewer tokens",
+    "audit.unavailable": "Send the same proposal again in a few seconds",
 }
 """Every rule but those of safety, with what would be admissible instead."""
 
@@ -111,7 +111,7 @@ LASTING: Final = frozenset(
 )
 """Rules of gate 3 whose word time does not change: they hold for what is scheduled, too."""
 
-_UNSAFE: Final = "a text without this"
+_UNSAFE: Final = "Remove the flagged content from the text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +180,9 @@ class Laid:
 def not_here(person: Person) -> Rejection | None:
     """The dead and the absent neither act nor take part."""
     if not person.alive:
-        return refusal("person.dead", f"{person.name} is dead")
+        return refusal("person.dead", f"{person.name} is dead.")
     if not person.present:
-        return refusal("person.absent", f"{person.name} is absent")
+        return refusal("person.absent", f"{person.name} is absent.")
     return None
 
 
@@ -203,11 +203,11 @@ def no_passage(
 ) -> Rejection | None:
     """Nobody goes where no exit leads, where it is blocked, or without what it requires."""
     if way is None:
-        return refusal("exit.unknown", f"no exit leads {direction} from there")
+        return refusal("exit.unknown", f"No exit leads {direction} from there.")
     if way.blocked:
-        return refusal("exit.blocked", f"the exit {direction} is blocked")
+        return refusal("exit.blocked", f"The exit {direction} is blocked.")
     if way.requires is not None and way.requires not in held:
-        reason = f"the exit {direction} is passed only with an item that the mover does not hold"
+        reason = f"The exit {direction} requires an item that the mover does not hold."
         return refusal("exit.needs-item", reason)
     return None
 
@@ -220,9 +220,9 @@ def cannot_open(
 ) -> Rejection | None:
     """One exit leads in each direction, to another place, and not where the world forbids it."""
     if ends[0] == ends[1]:
-        return refusal("exit.to-itself", "an exit leads to another place")
+        return refusal("exit.to-itself", "An exit cannot lead to its own location.")
     if direction in ways:
-        return refusal("exit.direction-taken", f"an exit leads {direction} already")
+        return refusal("exit.direction-taken", f"An exit already leads {direction}.")
     if direction in forbidden:
         return refusal("exit.forbidden", f"{direction}: {forbidden[direction]}")
     return None
@@ -242,9 +242,9 @@ def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
 def not_held(stack: Stack, holder: EntityId, wanted: int | None) -> Rejection | None:
     """Only who has something gives it, and no more than there is."""
     if stack.holder != holder:
-        return refusal("item.held-otherwise", f"{stack.name} is with somebody else")
+        return refusal("item.held-otherwise", f"{stack.name} has another holder.")
     if wanted is not None and wanted > stack.quantity:
-        reason = f"there are {stack.quantity} of {stack.name}, not {wanted}"
+        reason = f"The holder has {stack.quantity} of {stack.name}, not {wanted}."
         return refusal("item.too-few", reason)
     return None
 
@@ -253,7 +253,7 @@ def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
     """Nobody spends what they do not have."""
     has = person.resources.get(resource, 0)
     if has < amount:
-        reason = f"{person.name} has {has} of {resource}, not {amount}"
+        reason = f"{person.name} has {has} of {resource}, not {amount}."
         return refusal("resource.too-little", reason)
     return None
 
@@ -301,13 +301,13 @@ def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
         leads = _LEADS.search(sentence)
         astray = leads is not None and Direction(leads[1].lower()) not in known
         if _WAYS.search(sentence) or astray:
-            reason = "the text tells of a way that the world does not have"
+            reason = "The text mentions an exit that does not exist."
             return refusal("text.claims-way", reason)
         if _ITEM.search(sentence):
-            reason = "the text gives the reader something that nobody has transferred"
+            reason = "The text gives the reader an item that nobody has transferred."
             return refusal("text.claims-item", reason)
         if _ARRIVES.search(sentence.strip()):
-            reason = "the text lets somebody come or go who has not moved"
+            reason = "In the text somebody arrives or leaves without having moved."
             return refusal("text.claims-arrival", reason)
     return None
 
@@ -609,7 +609,8 @@ def read_proposal(player: str, sent: Any, now: Instant) -> Proposed | Rejection:
         return envelope
     size = len(canonical_json(sent))
     if size > ENVELOPE_BYTES:
-        return refusal("schema.too-large", f"the envelope has {size} bytes of {ENVELOPE_BYTES}")
+        reason = f"The envelope has {size} bytes; the limit is {ENVELOPE_BYTES}."
+        return refusal("schema.too-large", reason)
     return _issued(envelope, now) or _generated(envelope) or _actions(player, envelope)
 
 
@@ -622,7 +623,7 @@ def recorded_proposal(player: str, sent: Any) -> Proposed:
     envelope = _read(sent, Envelope)
     read = envelope if isinstance(envelope, Rejection) else _actions(player, envelope)
     if isinstance(read, Rejection):
-        raise BrokenInvariant("proposal.unreadable", "this was never admitted as it is recorded")
+        raise BrokenInvariant("proposal.unreadable", "The recorded proposal cannot be read.")
     return read
 
 
@@ -644,7 +645,7 @@ def _issued(envelope: Envelope, now: Instant) -> Rejection | None:
     except InvalidInput as error:
         return refusal("schema.wrong-value", str(error), path="/issuedUtc")
     if not now - OLDEST <= issued <= now + NEWEST:
-        reason = "it was issued too long ago, or a clock is off"
+        reason = f"issuedUtc {envelope.issued_utc} is over 15 minutes old or 1 minute ahead."
         return refusal("schema.issued-outside-window", reason, path="/issuedUtc")
     return None
 
@@ -652,10 +653,10 @@ def _issued(envelope: Envelope, now: Instant) -> Rejection | None:
 def _generated(envelope: Envelope) -> Rejection | None:
     by_model = envelope.actor.kind is ActorKind.AI
     if by_model and envelope.generation is None:
-        reason = "a model's proposal says how it was generated"
+        reason = "`generation` is missing, although actor.kind is ai."
         return refusal("schema.generation-missing", reason, path="/generation")
     if envelope.generation is not None and not by_model:
-        reason = f"what {envelope.actor.kind} proposes was not generated"
+        reason = f"`generation` is given, although actor.kind is {envelope.actor.kind}."
         return refusal("schema.generation-unexpected", reason, path="/generation")
     return None
 
@@ -666,7 +667,7 @@ def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
         return read
     refused = _refused(wrong, around)
     if (refused.path or "").endswith("/actionType") and refused.rule == "schema.wrong-value":
-        return replace(refused, admissible=f"one of {', '.join(sorted(ACTION_TYPES))}")
+        return replace(refused, admissible=f"Use one of {', '.join(sorted(ACTION_TYPES))}")
     if refused.rule == "schema.unknown-field" and refused.path == around:
         known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         return replace(refused, admissible=f"{refused.admissible}: {known}")

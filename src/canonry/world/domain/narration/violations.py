@@ -286,7 +286,7 @@ class NarratedScene:
     def gone(self, person: Person) -> Rejection | None:
         """The reason that keeps somebody from taking part in an event there."""
         place = EntityId(self.place.id)
-        return missing(person, place, f"{person.name} is not there")
+        return missing(person, place, f"{person.name} is not at the location.")
 
     @property
     def held(self) -> frozenset[str]:
@@ -374,15 +374,14 @@ def _way(scene: NarratedScene, direction: Direction) -> KnownWay | None:
 def _positions(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
     """Being where no way leads: by flight, on a height without a way up, or in another place."""
     if claim.has("lifted"):
-        yield _violation(
-            claim, NarrationLimit.POSITION, scene.place.id, "nothing carries anybody off"
-        )
+        reason = "Nothing in this world moves anybody away."
+        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, reason)
     if not claim.you:
         return
     high = claim.has("tops") and not any(_is_place(each) for each in claim.named)
     arrives = any(claim.has(group) for group in ("being", "arriving", "going", "flights"))
     if claim.has("flights"):
-        reason = "nobody flies or vanishes from one place to another"
+        reason = "Nobody flies or vanishes from one location to another."
         yield _violation(claim, NarrationLimit.POSITION, scene.place.id, reason)
     elif (high and arrives and _way(scene, Direction.UP) is None) or (
         claim.has("upward")
@@ -390,7 +389,7 @@ def _positions(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterat
         and _way(scene, Direction.UP) is None
         and not any(_is_place(each) and each.thing.id != scene.place.id for each in claim.named)
     ):
-        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, "no exit leads up")
+        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, "No exit leads up.")
     else:
         yield from _elsewhere(claim, sentence, scene)
 
@@ -410,14 +409,14 @@ def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterat
         if is_there and travel == 0:
             continue
         if is_there and (travel is None or not _takes_time(claim)):
-            reason = f"the player is not in {each.thing.name}"
+            reason = f"The player is not in {each.thing.name}."
             yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
         elif claim.has("arriving") or claim.has("going"):
             if travel is None:
-                reason = f"no open way leads to {each.thing.name}"
+                reason = f"No open exit leads to {each.thing.name}."
                 yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
             elif claim.has("arriving") and not onward and _is_far(scene, each):
-                reason = f"no exit leads from there to {each.thing.name}"
+                reason = f"No exit leads from there to {each.thing.name}."
                 yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
 
 
@@ -485,7 +484,7 @@ def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[V
     parts = () if claim.has("habit") else _PARTS
     told = next((part for part in parts if claim.has(part)), None)
     if scene.time_of_day and told and told not in _ALIKE.get(scene.time_of_day, ()):
-        reason = f"it is {scene.time_of_day}"
+        reason = f"The time of day is {scene.time_of_day}."
         yield _violation(claim, NarrationLimit.TIME, scene.place.id, reason)
     for each in claim.named:
         travel = _travel(scene, each) if _is_place(each) else None
@@ -493,7 +492,7 @@ def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[V
             continue
         spent = _spent(sentence)
         if spent is not None and spent * 2 < travel:
-            reason = f"the way to {each.thing.name} takes {travel} ms"
+            reason = f"The way to {each.thing.name} takes {travel} ms."
             yield _violation(claim, NarrationLimit.TIME, each.thing.id, reason)
 
 
@@ -578,13 +577,13 @@ def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
         if not things:
             continue
         if not any(_at_hand(thing, claim, scene) for thing in things):
-            reason = f"the player does not have {things[0].name}"
+            reason = f"The player does not have {things[0].name}."
             yield _violation(claim, NarrationLimit.ITEM, things[0].id, reason)
             continue
         count = _number(claim.words[start - 1].text) if start else None
         most = sum(thing.quantity for thing in things if thing.id in scene.held)
         if count is not None and most and count > most:
-            reason = f"the player has {most}"
+            reason = f"The player has {most}."
             yield _violation(claim, NarrationLimit.ITEM, things[0].id, reason)
 
 
@@ -606,7 +605,7 @@ def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
         for one, other in _OPPOSED:
             holds = any(f" {each} " in told for each in WORDS[f"layer.{one}"])
             if holds and claim.has(f"layer.{other}") and not claim.has(f"layer.{one}"):
-                reason = f"upon the place lies: {layer.text[:120]}"
+                reason = f"A layer of the location says: {layer.text[:120]}"
                 yield _violation(claim, NarrationLimit.LAYER, layer.id, reason)
                 return
 
@@ -646,7 +645,7 @@ def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violatio
             )
             never = denied and any(f" {each} " in plain for each in WORDS[gone])
             if was and ((now and not denied) or never):
-                reason = f"lore says: {told.text[:160]}"
+                reason = f"The lore says: {told.text[:160]}"
                 start, end = sentence.start, sentence.end
                 yield Violation(
                     constraint=NarrationLimit.LORE, start=start, end=end,

@@ -83,9 +83,9 @@ def wrong_parameters(template: Template, given: Mapping[str, str]) -> str | None
     names = {each.name for each in template.variables}
     missing = {each.name for each in template.variables if each.required} - given.keys()
     if missing:
-        return f"there is no text for {', '.join(sorted(missing))}"
+        return f"`parameters` has no text for {', '.join(sorted(missing))}."
     if unknown := given.keys() - names:
-        return f"the template has no variable {', '.join(sorted(unknown))}"
+        return f"The template has no variable {', '.join(sorted(unknown))}."
     return None
 
 

@@ -143,13 +143,13 @@ def _duplicated(
     proposed: Proposed, lately: Lately, earlier: Proposal | None, same: str | None
 ) -> Rejection | None:
     if earlier is not None:
-        reason = f"this key or id belongs to proposal {earlier.id}, which says something else"
+        reason = f"Proposal {earlier.id} has this key or id and other content."
         return refusal("duplication.other-content", reason, path="/idempotencyKey")
     if same is not None:
         return None  # what it did before does not stand any longer
     for action in action_digests(proposed):
         if action in lately.by_action:
-            reason = f"one of its actions was admitted in proposal {lately.by_action[action]}"
+            reason = f"Proposal {lately.by_action[action]} already has one of these actions."
             return refusal("duplication.repeated", reason, path="/proposedActions")
     return too_alike(proposed, lately.said)
 
@@ -201,7 +201,7 @@ async def propose(
         _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
         return await _answer(canon, world.space, read, stopped.verdict)
     except Unavailable:
-        reason = "the record of this proposal could not be written"
+        reason = "The record of this proposal could not be written."
         proposal_id = read.envelope.proposal_id.lower()
         return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
     _tell(canon, world, EventName.PROPOSAL_ACCEPTED, read)
@@ -308,7 +308,7 @@ async def _answer(canon: Canon, space: SpaceId, proposed: Proposed, known: str) 
     """How the proposal fares that this is, or that it is the same as."""
     found = await proposal_in(canon, space, known)
     if found is None:
-        raise Unavailable("proposal.unread", "the proposal cannot be read now; ask for it again")
+        raise Unavailable("proposal.unread", "The proposal cannot be read now. Ask for it again.")
     same = known == proposed.envelope.proposal_id.lower()
     return decided(found) if same else replace(decided(found), duplicate_of=known)
 
@@ -351,7 +351,7 @@ async def _refuse(
         unkeyed = replace(caller, idempotency_key=None, request="")
         await commit_change(canon, unkeyed, world.space, prepare)
     except CanonryError:
-        reason = "the record of this refusal could not be written"
+        reason = "The record of this refusal could not be written."
         return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
     return _refused(sent, rejection, proposal_id)
 
@@ -396,7 +396,7 @@ async def enqueue_world_event(
     action = EVENT_NAMES.get(event_type)
     if action is None:
         known = ", ".join(EVENT_NAMES)
-        message = f"there is no such event; these are: {known}"
+        message = f"There is no such event type. Use one of {known}."
         raise InvalidInput("event.unknown", message, path="/type")
     proposal_id = step(caller, "proposal").commit_id(world.space, canon.identities.fresh)
     before = await proposal_in(canon, world.space, proposal_id)
@@ -515,7 +515,7 @@ async def withdraw_proposal(
             raise unknown("proposal", proposal_id)
         now = (await require_world(canon, caller, world.space)).now
         if found.status is not ProposalStatus.PENDING or found.content.get("dueTick", now) <= now:
-            message = "only what is scheduled and not yet due can be withdrawn"
+            message = "You can withdraw only a scheduled proposal that is not yet due."
             raise Conflict("proposal.decided", message, path="/proposalId", conflicts=[wanted])
         reads = frozenset((thing_key(wanted), thing_key(world.heart.id)))
         told = rejected_by(caller, wanted, WITHDRAWN, reason, {"withdrawn": reason})
@@ -627,11 +627,11 @@ def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
         "policyVersion": POLICY_VERSION,
     }
     if rejection.gate is GateName.SAFETY:
-        message = f"{rejection.reason}; propose it in other words"
+        message = f"{rejection.reason} Propose it in other words."
         return InvalidInput("proposal.unsafe", message, **told)
     if rejection.gate is GateName.DUPLICATION:
-        message = f"{rejection.reason}; go on with that one, or say what is different"
+        message = f"{rejection.reason} Use that proposal, or change the content."
         return Conflict("proposal.repeated", message, **told)
-    message = f"{rejection.reason}; send the same again in {rejection.retry_after_ms} ms"
+    message = f"{rejection.reason} Send it again in {rejection.retry_after_ms} ms."
     wait = {"retryAfterMs": rejection.retry_after_ms}
     return Unavailable("proposal.too-many", message, **told, **wait)

@@ -180,7 +180,7 @@ class Stage:
         """The thing of this kind that a parameter names."""
         found = await self.world.find(name, kind)
         if found is None:
-            reason = f"this world has no {_NOUNS[kind]} of this id or key"
+            reason = f"This world has no {_NOUNS[kind]} with this id or key."
             self.refuse("reference.unknown", reason, field)
         return found
 
@@ -196,14 +196,14 @@ class Stage:
             return
         wanted = " or ".join(dict.fromkeys(f"{kind}:{each}" for kind, each in scopes if each))
         path = f"/proposedActions/{self.number}/scopeKey"
-        reason = f"this is about {wanted or 'nothing here'}"
+        reason = f"The scopeKey of this action is {wanted or 'unknown here'}."
         raise _ActionRefusedError(refusal("scope.mismatch", reason, path=path))
 
     def require_own(self, person: Person, field: str) -> None:
         """Nobody acts for somebody else's player; characters are anybody's."""
         others = self.behalf is not None and person.id != self.behalf.id
         if person.kind is WorldType.PLAYER and others:
-            self.refuse("scope.other-player", f"{person.name} is somebody else's player", field)
+            self.refuse("scope.other-player", f"{person.name} belongs to another player.", field)
 
 
 def home_of(person: Person) -> tuple[str, EntityId | None]:
@@ -223,7 +223,7 @@ async def _move(stage: Stage, move: schema.MoveAction) -> None:
     await stage.require_scope(home_of(mover))
     stage.require(not_here(mover), "moverId")
     if mover.place is None:
-        stage.refuse("position.elsewhere", "nobody knows where they are", "moverId")
+        stage.refuse("position.elsewhere", "The mover has no known location.", "moverId")
     ways = await stage.world.ways(mover.place)
     way = ways.get(move.direction)
     refused = no_passage(way, move.direction, await _held(stage, mover, way))
@@ -261,10 +261,12 @@ async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
     await stage.require_scope(("loc", _place(giver)), ("loc", _place(taker)), *homes)
     stage.require(not_held(stack, giver.id, new.quantity), "itemId")
     if giver.id == taker.id:
-        stage.refuse("item.same-holder", "it is with them already", "toHolderId")
+        stage.refuse("item.same-holder", "The item is already with this holder.", "toHolderId")
     if isinstance(taker, Person):
         stage.require(not_here(taker), "toHolderId")
-    together = apart(_place(giver), _place(taker), "the two are not at the same place")
+    together = apart(
+        _place(giver), _place(taker), "The giver and the taker are at different locations."
+    )
     stage.require(together, "toHolderId")
     left = stack.quantity - (new.quantity or stack.quantity)
     stage.world.put(replace(stack, quantity=left) if left else replace(stack, holder=taker.id))
@@ -274,10 +276,13 @@ async def _say(stage: Stage, said: schema.Dialogue) -> None:
     speaker = await stage.find(said.npc_id, "npcId", Person)
     listener = await stage.find(said.player_id, "playerId", Person)
     if speaker.kind is not WorldType.CHARACTER or listener.kind is not WorldType.PLAYER:
-        stage.refuse("reference.unknown", "a character says something to a player", "npcId")
+        reason = "`npcId` must name a character and `playerId` a player."
+        stage.refuse("reference.unknown", reason, "npcId")
     await stage.require_scope(("loc", speaker.place))
     stage.require(not_here(speaker), "npcId")
-    together = missing(listener, speaker.place, "they are not at the same place")
+    together = missing(
+        listener, speaker.place, "The character and the player are at different locations."
+    )
     stage.require(together, "playerId")
 
 
@@ -291,11 +296,13 @@ async def _change_condition(
     conditions = dict(target.conditions)
     if isinstance(change, schema.ApplyCondition):
         if held:
-            stage.refuse("condition.held", f"{target.name} is in it already", "condition")
+            reason = f"{target.name} already has this condition."
+            stage.refuse("condition.held", reason, "condition")
         duration = change.duration_ms
         conditions[change.condition] = None if duration is None else stage.world.tick + duration
     elif not held:
-        stage.refuse("condition.not-held", f"{target.name} is not in it", "condition")
+        reason = f"{target.name} does not have this condition."
+        stage.refuse("condition.not-held", reason, "condition")
     else:
         del conditions[change.condition]
     stage.world.put(replace(target, conditions=conditions))
@@ -310,13 +317,14 @@ async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
         fighter = await stage.find(name, field, Person)
         here = here or fighter.place
         await stage.require_scope(("loc", here))
-        stage.require(missing(fighter, here, f"{fighter.name} is elsewhere"), field)
+        stage.require(missing(fighter, here, f"{fighter.name} is at another location."), field)
         taking_part.add(fighter.id)
     for number, effect in enumerate(fight.effects):
         field = f"effects/{number}/targetId"
         target = await stage.find(effect.target_id, field, Person)
         if target.id not in taking_part:
-            stage.refuse("combat.not-a-participant", f"{target.name} takes no part", field)
+            reason = f"{target.name} does not take part in the fight."
+            stage.refuse("combat.not-a-participant", reason, field)
         stage.require(not_here(target), field)
         stage.world.put(struck(target, effect.kind, effect.amount))
 
@@ -348,26 +356,24 @@ async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
     spot = await stage.find(layer.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     if layer.layer_type is LayerType.BASE:
-        stage.refuse("layer.base", "what a place is like at all, only builders say", "layerType")
+        stage.refuse("layer.base", "Only builders can write a base layer.", "layerType")
     now = stage.world.tick
     since = now if layer.from_tick is None else layer.from_tick
     if since < now:
-        stage.refuse("layer.in-the-past", f"the world's clock stands at {now}", "fromTick")
+        stage.refuse("layer.in-the-past", f"The world's clock is already at {now}.", "fromTick")
     if layer.to_tick is not None and layer.to_tick < since:
-        stage.refuse("layer.ends-before-start", "it would end before it begins", "toTick")
+        stage.refuse("layer.ends-before-start", "The layer would end before it starts.", "toTick")
     new = Laid(id=NEW_LAYER, layer_type=layer.layer_type, since=since, until=layer.to_tick)
     lying = await stage.world.layers(spot.id)
     if layer.replaces is not None:
         named = layer_id_of(stage.world.draft.space, layer.replaces)
         replaced = next((one for one in lying if one.id == named), None)
         if replaced is None or overlapping((replaced,), new) is None:
-            stage.refuse(
-                "layer.unknown", "what it would replace does not lie there then", "replaces"
-            )
+            stage.refuse("layer.unknown", "No layer of this id is in force there then.", "replaces")
         lying = tuple(one for one in lying if one is not replaced)
     standing = overlapping(lying, new)
     if standing is not None:
-        reason = f"a layer of this type lies there then: {standing.id or 'of this proposal'}"
+        reason = f"A layer of this type is in force: {standing.id or 'of this proposal'}."
         stage.refuse("layer.overlaps", reason, "replaces")
     stage.world.put_layers(spot.id, (*lying, new))
     stage.require(claimed(layer.layer_content, await stage.world.ways(spot.id)), "layerContent")
@@ -402,7 +408,7 @@ async def _open_way_back(stage: Stage, target: KnownSpot, way: KnownWay) -> None
     if back is not None and back.to == way.start and not back.one_way:
         return
     if back is not None:
-        reason = f"the way back, {opposite}, is taken by another exit"
+        reason = f"Another exit occupies the way back, {opposite}."
         stage.refuse("exit.way-back-taken", reason, "oneWay")
     stage.require(cannot_open(opposite, (target.id, way.start), {}, target.forbidden), "oneWay")
     turned = replace(way, direction=opposite, start=target.id, to=way.start)
@@ -415,9 +421,9 @@ async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
     await stage.require_scope(("loc", start.id))
     way = (await stage.world.ways(start.id)).get(old.direction)
     if way is None:
-        stage.refuse("exit.unknown", f"no exit leads {old.direction} from there", "direction")
+        stage.refuse("exit.unknown", f"No exit leads {old.direction} from there.", "direction")
     if not way.proposed:
-        stage.refuse("exit.of-builders", "builders have made this exit", "direction")
+        stage.refuse("exit.of-builders", "Builders made this exit.", "direction")
     await stage.world.put_way(start.id, old.direction, None)
     opposite = OPPOSITE[old.direction]
     back = (await stage.world.ways(way.to)).get(opposite)
@@ -435,7 +441,7 @@ async def _spawn(stage: Stage, new: schema.Spawn) -> None:
     known = found is not None and found.level is CanonLevel.CANON
     own = found.properties if found is not None and known else {}
     if own.get("lore_type") != LoreType.FACTION or own.get("archived"):
-        stage.refuse("faction.unknown", "lore knows no faction of this id", "factionId")
+        stage.refuse("faction.unknown", "The lore has no faction with this id.", "factionId")
 
 
 async def _ask_for_ambience(stage: Stage, wanted: schema.GenerateAmbience) -> None:
@@ -481,15 +487,16 @@ async def _wrong_actor(
     """Who acts is there and alive, and no player but the one on whose behalf it is proposed."""
     actor, path = proposed.envelope.actor, "/actor/id"
     if proposed.player and (behalf is None or behalf.kind is not WorldType.PLAYER):
-        reason = "there is no such player on whose behalf something could be proposed"
+        reason = "This world has no player with the id in `playerId`."
         return refusal("actor.unknown", reason, path="/playerId")
     if actor.id is None and actor.kind not in {ActorKind.PLAYER, ActorKind.NPC}:
         return None
     who = await world.find(actor.id or "#nobody", Person)
     if who is None:
-        return refusal("actor.unknown", "there is nobody of this id", path=path)
+        reason = "This world has no player or character with this id."
+        return refusal("actor.unknown", reason, path=path)
     if who.kind is WorldType.PLAYER and (behalf is None or who.id != behalf.id):
-        return refusal("scope.other-player", f"{who.name} is somebody else's player", path=path)
+        return refusal("scope.other-player", f"{who.name} belongs to another player.", path=path)
     gone = not_here(who)
     if gone is None:
         return None

@@ -621,7 +621,7 @@ async def advance_clock(
         NotFound: `player.unknown`.
     """
     if duration <= 0:
-        message = "a clock only goes forward; give a duration of more than 0 milliseconds"
+        message = f"The duration is {duration}. Give more than 0 milliseconds."
         raise InvalidInput("clock.not-forward", message, path="/durationMs")
     write = partial(_advance, duration=duration, reason=reason, player=player)
     seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
