@@ -108,7 +108,7 @@ def test_a_faulty_file_is_told_by_check_and_refused_by_import(tmp_path: Path) ->
     refused = world(tmp_path, "import", str(file), "--dry-run")
 
     assert checked.returncode == 1
-    assert "it names the location nowhere" in checked.stdout
+    assert "there is no location with the key nowhere" in checked.stdout
     assert refused.returncode == 2
     assert "world.malformed" in refused.stderr
 

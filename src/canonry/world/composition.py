@@ -1,4 +1,4 @@
-"""What a world adds to a canon: its services, gates for staging, counts, and an erasure hook."""
+"""Services, staging gates, counters and the erasure hook that worlds add to a canon."""
 
 from canonry.canon.canonization.proposals import StagingGuard
 from canonry.canon.session.canon import Canon

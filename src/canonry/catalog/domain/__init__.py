@@ -1,1 +1,1 @@
-"""Catalogs: projects, items and relations as things of the canon, and their rows."""
+"""Catalogs: projects, items and relations of the canon, and their rows."""

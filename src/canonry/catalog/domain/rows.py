@@ -26,17 +26,17 @@ _NAMED: Final = 60
 RUNNING_SCHEMES: Final = frozenset(
     ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")
 )
-"""What whoever follows an address would run or unpack instead of going somewhere."""
+"""URL schemes that a browser runs or unpacks instead of opening."""
 
 RowPlace: TypeAlias = tuple[str, str, str]
-"""What no two rows have: a slug or address in a project and kind, or what a relation joins."""
+"""Unique value of a row: a slug or address in a project and kind, or a relation's ends."""
 
 _IGNORED: Final = re.compile(r"^[\x00-\x20]+|[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowProblem:
-    """What is wrong with one field of one row; rows count from 0."""
+    """A problem of one field of one row; rows count from 0."""
 
     array: str
     row: int
@@ -79,7 +79,7 @@ class CatalogRow:
 
     @property
     def place(self) -> RowPlace | None:
-        """What no other row of its table may have, if there is such a thing."""
+        """Unique value of the row in its table, if it has one."""
         if self.table is RELATION_ROWS:
             return triple_of(self.values)
         if self.table is PROJECTS:
@@ -87,14 +87,14 @@ class CatalogRow:
         return (self.project, self.kind, self.word) if self.table.unique else None
 
     def problem(self, field: str, code: str, reason: str) -> RowProblem:
-        """What is wrong with a field of it."""
+        """Return a problem of one of its fields."""
         return RowProblem(
             array=self.table.array, row=self.number, field=field, code=code, reason=reason
         )
 
 
 def triple_of(values: Mapping[str, Any]) -> RowPlace:
-    """The ends and the type of a relation's row, the ends as things."""
+    """Return the type and ends of a relation's row, the ends as ids."""
     project = values["projectId"]
     return (
         item_id(project, values["fromEntityType"], values["fromEntityId"]),
@@ -163,7 +163,7 @@ def _text(column: Column, value: Any) -> str:
 
 
 def _address(column: Column, value: Any) -> str:
-    """A text that leads somewhere or names something; one that a browser would run is none."""
+    """Read an address; refuse schemes that a browser would run."""
     text = _text(column, value)
     scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
     if colon and scheme.lower() in RUNNING_SCHEMES:
@@ -198,12 +198,12 @@ def _instant(_: Column, value: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _stamped(text: str) -> str:
-    """Rows that came together bear the same instants."""
+    """Cached, because rows of one export share their instants."""
     return stamp(parse_instant(text))
 
 
 def _same(given: str, wanted: str) -> str:
-    """The text that is there already where it is the wanted one: a file holds millions of them."""
+    """Reuse an equal text to save memory; a file holds millions of them."""
     return given if given == wanted else wanted
 
 

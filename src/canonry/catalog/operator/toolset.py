@@ -49,7 +49,7 @@ from canonry.values.ids import SpaceId
 ROLES: Final = frozenset(("Operator",))
 _KEPT_BY_US: Final = (CREATED_AT, UPDATED_AT)
 _LIFE: Final = (*_KEPT_BY_US, "status", "publishedAt", "archivedAt")
-"""What moving an entity changes, and saving it does not."""
+"""Fields that only catalog_move_entity changes."""
 _FORMS: Final[Mapping[Form, Field]] = {
     Form.UUID: UUID,
     Form.UUIDS: array(UUID).but(maxItems=IDS_MAX),

@@ -49,7 +49,6 @@ TRUNCATED_META: Final = "dev.canonry/truncated"
 
 
 def _published(tool: str, part: str) -> Callable[[Entity], dict[str, Any]]:
-    """What makes of an entity the fields that the contract publishes for this part of a reply."""
     schema = entries()[tool]["outputSchema"]["properties"][part]
     names = schema.get("items", schema)["properties"]
 
@@ -82,7 +81,7 @@ async def tell_projects(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 
 async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """What of a project contains a text."""
+    """Search a project for a text."""
     found = await search_catalog(
         canon,
         caller,
@@ -103,7 +102,7 @@ async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """What surrounds one entity."""
+    """Return the graph around one entity."""
     query = GraphQuery(
         project=_project(arguments),
         entity_id=arguments["entityId"].lower(),

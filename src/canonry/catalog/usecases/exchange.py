@@ -155,7 +155,7 @@ KEPT_MAX: Final = 200_000
 
 @dataclass(slots=True, kw_only=True)
 class CatalogImported:
-    """What became of the rows, counted by array, and why some were refused."""
+    """Counts of the imported rows by array, and the problems of refused ones."""
 
     made: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)

@@ -38,25 +38,25 @@ from canonry.values.provenance import Authority
 STAMPS: Final = (CREATED_AT, UPDATED_AT)
 CAPTURED_AT: Final = "capturedAt"
 INSTANTS: Final = (CREATED_AT, CAPTURED_AT, UPDATED_AT)
-"""What a row may leave out, the one that depends on all others last."""
+"""Optional instants of a row; the one that depends on the others is last."""
 
 Make = Callable[[NewId], tuple[Entry, ...]]
-"""The entries that store a row, given how the things of a commit get their ids."""
+"""Builds the entries that store a row; the argument creates ids."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Ahead:
-    """What rows that were judged before will have stored: it counts as if it were there."""
+    """Results of rows judged earlier, which count as stored."""
 
     projects: dict[str, str] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
-    """The thing behind an item -> its kind."""
+    """Item id -> its kind."""
 
     there: dict[str, str] = field(default_factory=dict)
-    """The same of items that were found where others refer to them."""
+    """Kinds of the stored items to which rows refer."""
 
     places: dict[RowPlace, str] = field(default_factory=dict)
-    """Which row has what no two rows have."""
+    """Unique value -> the row that has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class JudgedRow:
 
 @dataclass(slots=True, kw_only=True)
 class RowVerdict:
-    """What became of some rows, and the keys that it rests on."""
+    """Verdict on some rows, with the keys that it read."""
 
     rows: list[JudgedRow] = field(default_factory=list)
     problems: list[RowProblem] = field(default_factory=list)
@@ -133,7 +133,7 @@ async def judge_items(
     """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
     verdict, project = RowVerdict(), rows[0].project
     thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
-    # The things behind the entities that publications elsewhere are about.
+    # The entities of the announcements.
     about_of = {
         row.id: item_id(project, row.values["primaryEntityType"], row.values["primaryEntityId"])
         for row in rows
@@ -271,7 +271,7 @@ def stands(thing_id: str, kind: str, held: Thing | None, ahead: Ahead) -> bool:
 
 
 def kind_of(held: Thing | None) -> str | None:
-    """What kind of item a thing is, as long as agents would find it."""
+    """Return the kind of a catalog item that agents can find, else None."""
     item = item_of(held)
     return None if item is None else item.kind
 
@@ -319,14 +319,14 @@ def _item_entries(
 
 @lru_cache(maxsize=64)
 def backing_of(project: str) -> Backing:
-    """What stands behind whatever a catalog's rows say."""
+    """Return the provenance of a catalog's rows."""
     return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())
 
 
 def _changed(
     before: tuple[str, str, Mapping[str, Any]], after: tuple[str, str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The fields that an observation has to say; what is gone is said to be null."""
+    """Return the changed fields for an observation; removed fields are null."""
     was: dict[str, Any] = _fields(*before)
     now = _fields(*after)
     return {
@@ -345,10 +345,10 @@ def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"
 KEPT: Final = (ID, NOTES, CREATED_AT)
-"""What a relation keeps of its row, beside its ends."""
+"""Fields of a row that its relation stores beside its ends."""
 
 HeldRelation: TypeAlias = tuple[Relation | None, RelationId]
-"""The relation that holds under an id, and the thing that the next one will be."""
+"""The current relation of an id, and the id of the next relation."""
 
 
 async def judge_rows(
@@ -418,7 +418,7 @@ async def _judge_relations(
 
 
 async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ahead) -> bool:
-    """Note the kinds of those ends that nobody looked at so far; whether the project is there."""
+    """Load the kinds of unknown ends; return whether the project exists."""
     unknown = [end for end in ends if end not in ahead.there]
     things = await canon.within(SpaceId(project)).things((project, *unknown))
     for end in unknown:
@@ -431,7 +431,7 @@ async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ah
 async def standing_relations(
     canon: Canon, project: str, ids: Sequence[str]
 ) -> Mapping[str, HeldRelation]:
-    """For each id: the relation that holds under it, and the thing that the next one will be."""
+    """Return for each id its current relation and the id of the next one."""
     found: dict[str, HeldRelation] = {}
     generation, waiting = 0, list(dict.fromkeys(ids))
     while waiting:
@@ -452,7 +452,7 @@ async def standing_relations(
 
 
 def relation_row(relation: Relation) -> dict[str, Any]:
-    """What a relation keeps of its row."""
+    """Return the fields of a row that a relation stores."""
     return {name: relation.properties.get(name) for name in KEPT}
 
 

@@ -188,7 +188,7 @@ def projects_in_turn(
 async def _bearing(
     canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
 ) -> Mapping[str, str]:
-    """Row -> the other row that bears its slug or address so far."""
+    """Row -> the other row that has its slug or address so far."""
     held = await bearers_of(canon, rows)
     borne |= held
     found = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in rows)
@@ -198,7 +198,7 @@ async def _bearing(
 async def _joining(
     canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
 ) -> Mapping[str, str]:
-    """Row -> the other row whose relation joins the same two by the same type so far."""
+    """Row -> the other row with a relation of the same type between the same items."""
     triples = {row.id: triple_of(row.values) for row in rows}
     joined = await canon.catalog.joined(triples.values())
     borne |= joined
@@ -218,7 +218,7 @@ async def _joining(
 def _together(
     rows: Sequence[CatalogRow], bearers: Mapping[str, str]
 ) -> Sequence[Sequence[CatalogRow]]:
-    """The rows in groups, each with all whose places it takes or who take its own."""
+    """Group rows that exchange unique values with each other."""
     group = {row.id: [row] for row in rows}
     for mine, other in bearers.items():
         if other in group and group[other] is not group[mine]:
@@ -272,7 +272,7 @@ def _read_table(
 
 
 def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
-    """What a row has in common with an earlier one of its table, and must not have."""
+    """Return a problem if an earlier row of the table has the same id or unique value."""
     own, place = (row.values.get("projectId"), row.id), row.place
     if own in seen:
         return row.problem("id", "id.repeated", f"Row {seen[own]} has the same id.")
@@ -377,7 +377,7 @@ async def store_row(
 async def _held(
     canon: Canon, table: CatalogTable, project: SpaceId, contract_id: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The row as it is stored; nothing where there is none."""
+    """Return the stored row, or an empty mapping."""
     if table is RELATION_ROWS:
         return await _held_relation(canon, project, contract_id)
     if table is PROJECTS:
@@ -406,7 +406,7 @@ async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> di
 def _implied(
     table: CatalogTable, given: Mapping[str, Any], held: Mapping[str, Any], now: str
 ) -> dict[str, Any]:
-    """What follows from what is given: a plain concept, and when a status was reached."""
+    """Add derived values: a default concept and the instants of statuses."""
     status = given.get(STATUS)
     found = {}
     if status != held.get(STATUS) and status in _REACHED and _REACHED[status] in table.names:
@@ -419,7 +419,7 @@ def _implied(
 async def withdraw_catalog_relation(
     canon: Canon, caller: Caller, project: SpaceId, contract_id: str, reason: str
 ) -> None:
-    """End the relation that bears this id; the log keeps that it held.
+    """End the relation with this id; its history stays in the log.
 
     Raises:
         NotFound: `relation.unknown`.
@@ -442,7 +442,7 @@ _FOLDERS: Final = {"guide": "guides", "concept": "concepts", "project": "project
 
 
 class StatusMove(StrEnum):
-    """What can be done to an entity."""
+    """Status changes of an entity."""
 
     REQUEST_PUBLISH = "request_publish"
     PUBLISH = "publish"
@@ -510,7 +510,7 @@ async def move_catalog_entity(
 async def _require_finished(
     canon: Canon, entity: Entity, row: Mapping[str, Any], move: StatusMove
 ) -> None:
-    """Whoever asks for publication must have everything; at publication an address is left."""
+    """Refuse a status change if required fields are missing."""
     needed = _NEEDED.get(move, ())
     missing = [name for name in needed if _LACKS[name](entity.entity_type, row)]
     if (

@@ -117,7 +117,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What is told of a location or realm from one tick to another, both inclusive.
+    """A description of a location or realm between two ticks, both inclusive.
 
     With `every` it recurs, as tides and hours of opening do: from its first tick on it shows for
     `lasting` ticks of each so many.
@@ -142,7 +142,7 @@ def is_rhythm(every: int | None, lasting: int | None) -> bool:
 class Mover:
     """A player or a character, and where they are; `clock` is a player's own time.
 
-    Who is not `present` is at the place but away from what happens there. `conditions` last until
+    A mover that is not `present` does not take part in events there. `conditions` last until
     a tick, or None: until they are removed; `resources` are whole numbers of 0 or more.
     """
 
@@ -173,7 +173,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoreVersion:
-    """What a fact of lore says from one version on; `tick` is since when the world knows it."""
+    """One version of a lore fact; the world knows it from `tick` on."""
 
     fields: Mapping[str, Any]
     tick: int | None = None
@@ -203,7 +203,7 @@ class Happening:
 
 
 AtlasPart: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
-"""What a world is made of and a builder makes at once; lore grows version by version."""
+"""A part of a world that a builder writes in one step; lore has versions instead."""
 
 STATUS: Final = ("alive", "present", "conditions", "resources")
 """The fields of a mover that say how they are; what is as usual is not written down."""
@@ -337,7 +337,7 @@ def routes_of(legs: Iterable[Leg]) -> Iterator[Route]:
 
 
 def _trails(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
-    """Walks that use each leg once; they begin where most legs would else be left over."""
+    """Walks that use each leg once, starting where most legs would be left over."""
     onward: dict[str, list[str]] = defaultdict(list)
     arriving: dict[str, int] = defaultdict(int)
     for leg in sorted(legs, reverse=True):
@@ -479,7 +479,7 @@ P = TypeVar("P", Place, Realm, Mover, Item)
 def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
     """The atlas without the locations, realms, movers and items of these keys.
 
-    Who or what was to be with one of them is at the starter instead; an event stays, and a route
+    Movers and items there move to the starter location; events stay, and a route
     leads only between those of its stops that stay and follow on each other.
     """
     if not gone:
@@ -544,14 +544,14 @@ WORLD_KEY = "#world"
 
 
 def is_key(text: str) -> bool:
-    """Whether a thing can be named so: on one line without control characters or a # before it."""
+    """Tell whether a text can be a key: one line, no control characters, no leading #."""
     if not text or text != text.strip() or text[0] == "#":
         return False
     return text.splitlines() == [text] and all(category(sign) != "Cc" for sign in text)
 
 
 def checked_key(text: str, *, path: str) -> str:
-    """`text`, if a thing can be named so.
+    """Return `text` if it is a valid key.
 
     Raises:
         InvalidInput: `key.malformed`.
@@ -568,7 +568,7 @@ def world_id_of(name: str) -> SpaceId:
 
 
 def thing_id_of(space: SpaceId, key: str) -> EntityId:
-    """The id of the thing with this key; a key that is an id already stays as it is."""
+    """Return the id of the item with this key; a key that is an id is returned unchanged."""
     return EntityId(key.lower() if is_uuid(key) else content_id(f"{space}/thing/{key}"))
 
 

@@ -267,7 +267,7 @@ def _lore(atlas: Atlas) -> Iterator[Problem]:
 
 
 def _measures(atlas: Atlas) -> Iterator[Problem]:
-    """Numbers that no part could be written with, so that none is written before another fails."""
+    """Check numbers before the first write; a later failure would leave a partial import."""
     for place in atlas.locations:
         for way in place.exits:
             if way.travel_ms is not None and way.travel_ms < 0:
@@ -371,7 +371,6 @@ def person_of(thing: Entity, place: EntityId | None = None) -> Person:
 
 
 def _is_alive(own: Mapping[str, Any]) -> bool:
-    """What was said in so many words wins over what an attribute or a tag lets on."""
     attributes = own.get("attributes") or {}
     for told in (own.get("alive"), attributes.get("alive")):
         if isinstance(told, bool):

@@ -65,7 +65,7 @@ def _spread(
 
 
 def _wishes(start: Spot, direction: Direction) -> Iterator[Spot]:
-    """Spots in this direction, the nearest first; then any, ring by ring around the best one."""
+    """Yield spots in this direction, nearest first; then any, ring by ring around the best."""
     right, down = STEPS.get(direction) or _ELSEWHERE[direction]
     for far in range(1, _STRETCH + 1):
         yield start[0] + right * far, start[1] + down * far
@@ -117,7 +117,7 @@ def _cell(spot: Spot, left: int, top: int) -> Spot:
 def _line(
     place: Place, way: Exit, spots: Mapping[str, Spot], left: int, top: int
 ) -> Iterator[tuple[Spot, str]]:
-    """The strokes of a way between spots that lie side by side; others are told in the legend."""
+    """Draw the exit between adjacent spots; other exits are in the legend."""
     step = STEPS.get(way.direction)
     if step is None or way.to not in spots or way.blocked:
         return

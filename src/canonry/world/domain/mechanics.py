@@ -42,7 +42,7 @@ class Roll:
 
 
 def roll(expression: str, seed: str) -> Roll:
-    """What an expression comes to: sums of numbers and of dice, of which the best may be kept.
+    """Evaluate a dice expression: sums of numbers and dice, optionally keeping the best.
 
     Raises:
         InvalidInput: `dice.malformed`, `dice.too-many`.
@@ -81,7 +81,7 @@ def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> i
 
 
 def _numbers(seed: str) -> Iterator[int]:
-    """Numbers of 64 bits that follow from the seed, the same on every machine."""
+    """Yield 64-bit numbers from the seed, equal on every machine."""
     told = seed.encode("utf-8", "surrogatepass")
     for place in count():
         yield int.from_bytes(sha256(b"%d/" % place + told).digest()[:_BYTES], "big")
@@ -93,7 +93,7 @@ def _malformed() -> InvalidInput:
 
 
 class RuleKind(StrEnum):
-    """What an entry is about."""
+    """Kind of a rulebook entry."""
 
     SPELL = "spell"
     MONSTER = "monster"
@@ -123,9 +123,9 @@ def excerpt_of(entry: RuleEntry, query: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caster:
-    """Who would cast: their state as the world has it, and the marks of the place around them.
+    """State of a caster and the marks of their location.
 
-    `spells` None: nobody has written down which they know; so with `slots`, by level.
+    `spells` None: the known spells are not recorded; likewise `slots`, by level.
     """
 
     alive: bool

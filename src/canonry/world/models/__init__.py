@@ -1,1 +1,1 @@
-"""What a world asks of language models, and how each use is recorded."""
+"""Language models of a world and the record of each use."""

@@ -40,7 +40,7 @@ def model_for(purpose: ModelPurpose, tiers: ModelTiers) -> str:
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: ModelTiers) -> int:
-    """What tokens cost in millionths of the operator's currency, by the price of the tier."""
+    """Return the price of tokens in millionths of the operator's currency, by tier."""
     rich = bool(tiers.rich) and model == tiers.rich
     asked, answered = tiers.rich_prices if rich else tiers.cheap_prices
     return round(1_000 * (prompt_tokens * asked + completion_tokens * answered))
@@ -53,12 +53,12 @@ def generation_key(purpose: ModelPurpose, model: str, template_hash: str, contex
 
 @dataclass(slots=True, eq=False)
 class Generated:
-    """What models said lately; the same question about the same context is not asked again."""
+    """Cache of model answers, by question and context."""
 
     _kept: dict[str, str] = field(default_factory=dict)
 
     def find(self, key: str) -> str | None:
-        """What was said to exactly this."""
+        """Return the cached answer to this question."""
         said = self._kept.pop(key, None)
         if said is not None:
             self._kept[key] = said
@@ -89,9 +89,9 @@ OTHER: Final = "other"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """What is measured of one asking of a model; these are the `ai.*` dimensions.
+    """Measurements of one model call; these are the `ai.*` dimensions.
 
-    Of the `text` that it gave only is kept how varied it is; `micros` is what it cost in millionths
+    Of the `text` only its variety is kept; `micros` is its cost in millionths
     of the operator's currency.
     """
 
@@ -110,7 +110,7 @@ class Invocation:
 
 @dataclass(slots=True, eq=False)
 class UsageSums:
-    """What one hour adds up to for a purpose, an event and a model.
+    """Totals of one hour for a purpose, an event and a model.
 
     `latencies` counts by the place among `BOUNDS_MS`; of `words`, pairs of neighbours were said,
     and these are the different ones.
@@ -200,7 +200,7 @@ class Telemetry:
                 self.tell(EventName.BUDGET_REACHED, at, over)
 
     def _model(self, name: str) -> str:
-        """The name of a model; of too many different ones the later are one."""
+        """Return the name of a model; beyond a limit, new names share one."""
         if name not in self._models and len(self._models) >= MODELS_MAX:
             return OTHER
         self._models[name] = None
@@ -214,7 +214,7 @@ class Telemetry:
     def sums(
         self, since: Instant, spaces: Collection[SpaceId] | None = None
     ) -> Mapping[Key, UsageSums]:
-        """What was told from the hour of that instant on, added up; of `spaces` alone, if given."""
+        """Return the totals from the hour of that instant on; only of `spaces`, if given."""
         found: dict[Key, UsageSums] = {}
         for hour, told in self._hours.items():
             if hour >= since // HOUR:
@@ -227,7 +227,7 @@ class Telemetry:
 def invocation_of(
     proposed: Proposed | None, rejection: Rejection | None, tiers: ModelTiers
 ) -> Invocation | None:
-    """What a proposal says of the model that made it; None where none did."""
+    """Return the model call that a proposal reports; None if no model made it."""
     generation = None if proposed is None else proposed.envelope.generation
     if generation is None:
         return None
@@ -328,7 +328,7 @@ class Admitted:
 
 @dataclass(slots=True, eq=False)
 class Lately:
-    """What one world has admitted lately, the earliest first."""
+    """Recent admissions of one world, earliest first."""
 
     position: Position | None = None
     admitted: deque[Admitted] = field(default_factory=deque)
@@ -372,7 +372,7 @@ class Lately:
         del self.instants[:gone]
 
     def unsay(self, proposal: str) -> None:
-        """What it said does not stand: it may be said again."""
+        """Forget the texts of a proposal that was not applied, to allow them again."""
         one = self.known.get(proposal)
         if one is None:
             return
@@ -385,19 +385,19 @@ class Lately:
                 del self.by_action[action]
 
     def spent_by(self, player: str) -> Spent:
-        """What was admitted on behalf of a player."""
+        """Return the times and tokens admitted on behalf of a player."""
         return self.by_player.get(player) or Spent(instants=[], tokens=[])
 
 
 @dataclass(slots=True, eq=False)
 class Admissions:
-    """What worlds have admitted lately, and the contexts that were given out of them."""
+    """Recent admissions of all worlds, and the contexts given out."""
 
     _worlds: dict[SpaceId, Lately] = field(default_factory=dict)
     _contexts: dict[tuple[SpaceId, str], bytes] = field(default_factory=dict)
 
     def of(self, world: SpaceId) -> Lately:
-        """What is known of a world; nothing yet where nobody has asked."""
+        """Return the recent admissions of a world; empty at first."""
         lately = self._worlds.pop(world, None) or Lately()
         self._worlds[world] = lately
         if len(self._worlds) > WORLDS_MAX:
@@ -420,7 +420,7 @@ class Admissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldServices:
-    """What a world uses beside the ports of the store; each may be missing.
+    """Optional services of a world, apart from the store's ports.
 
     Without `moderator`, word lists alone moderate texts; without `listener`, rules alone read what
     players say; without `speaker`, characters answer with set sentences.
@@ -455,6 +455,6 @@ def count_event(
 
 
 async def moderate_content(canon: Canon, text: str) -> Moderation:
-    """What the moderator says; without one, what the rules say."""
+    """Judge a text by the moderator, or by rules if there is none."""
     moderator = canon.service(WorldServices).moderator
     return moderate_by_words(text) if moderator is None else await moderator.moderate(text)

@@ -52,7 +52,7 @@ class EndpointModerator(Moderator):
         await self._connection.close()
 
     async def _asked(self, text: str) -> Mapping[str, Any] | None:
-        """The categories of the endpoint; None where it did not answer as it should."""
+        """Return the endpoint's categories; None if its answer is unusable."""
         body = {"model": self._connection.endpoint.model, "input": text[:TEXT_MAX]}
         try:
             answer = await self._connection.post("/moderations", body, {**body, "input": "hello"})

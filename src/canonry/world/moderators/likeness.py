@@ -29,7 +29,7 @@ _ENDS: Final = re.compile(r"[.!?\u2026\n]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedRows:
-    """What was learned, with which model; the last number of a row is added by itself."""
+    """Trained weights and their model; the last number of a row is the bias."""
 
     version: str
     model: Mapping[str, Any]

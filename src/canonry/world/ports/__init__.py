@@ -1,1 +1,1 @@
-"""What a world asks of moderators and of rules of play."""
+"""Ports for moderators and rulebooks."""

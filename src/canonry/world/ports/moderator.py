@@ -28,7 +28,7 @@ class Rulebook(Protocol):
     @property
     @abstractmethod
     def attribution(self) -> str:
-        """Whose text this is and under which licence, as it has to be shown with each entry."""
+        """Attribution and licence that must be shown with each entry."""
 
     @abstractmethod
     def lookup(self, kind: RuleKind, name: str) -> RuleEntry | None:

@@ -71,7 +71,7 @@ class SrdRulebook(Rulebook):
 
     @cached_property
     def _places(self) -> Mapping[str, Mapping[int, float]]:
-        """By stem: in which entries it stands, and what it adds there; a name counts most."""
+        """Stem -> its entries and their weights; names count most."""
         found: dict[str, dict[int, float]] = defaultdict(dict)
         for place, entry in enumerate(self._entries):
             told = stems_of(f"{entry.text}\n{' '.join(_texts(entry.details))}")

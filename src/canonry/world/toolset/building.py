@@ -98,7 +98,7 @@ from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
 
 
 def _listed(name: str, value: str, schema: Schema) -> Field:
-    """Values by name: such names are values, so that no error repeats them."""
+    """Values by name; errors do not repeat these names."""
     each = obj({name: NAME, value: Field(schema)})
     return Field(
         {"type": "array", "items": each, "maxItems": 100},

@@ -131,7 +131,7 @@ def number_of(arguments: Arguments, name: str) -> float | int | None:
 
 
 def _read(text: str) -> float | int | None:
-    """The number in a text; nan where there is none, None where the text says nothing."""
+    """Return the number in a text: nan if it has none, None if the text is empty."""
     shown = text.strip()
     if not shown:
         return None

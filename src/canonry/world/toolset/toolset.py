@@ -140,7 +140,7 @@ def _fact(found: CanonicalFact) -> dict[str, Any]:
 
 
 def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
-    """The value with long texts cut, and told of in `cuts`."""
+    """Return the value with long texts cut and listed in `cuts`."""
     match value:
         case str() if len(value) > _TEXT_MAX:
             cuts.append({"path": path, "originalLength": len(value)})
@@ -166,7 +166,7 @@ def _hit(entity: Entity, found: FoundPassage) -> dict[str, Any]:
 
 
 def _snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
-    """The text that says most of what was asked for, from where it begins to say it."""
+    """Return the text that matches best, from its first match on."""
     shown = {name: value for name, value in fields.items() if name not in _HIDDEN}
     prose = {name: value for name, value in shown.items() if name not in NAMES}  # a name says least
     texts = [text for value in prose.values() for text in _in(value)] or _in(shown)

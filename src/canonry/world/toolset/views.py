@@ -96,7 +96,7 @@ _DEFAULTS: Final = {
 
 
 def kept(name: str, default: Any = None) -> Callable[[Any], Any]:
-    """What reads the property of this name of a thing."""
+    """Return a function that reads this property of an item."""
     return lambda thing: thing.properties.get(name, default)
 
 
@@ -181,7 +181,7 @@ PLAYER: Final = Shape(
     attributes=optional(ANYTHING.of(lambda player: player.properties.get("attributes") or None)),
     status=optional(given(STATUS)),
 )
-"""What others may know of a player: nothing but these fields."""
+"""Fields of a player that others may read; no others are shown."""
 _ORIGIN: Final = Shape(
     scopeId=TEXT.of("edge.to_id"),
     authoredAt=INSTANT.of("layer.created_at"),
@@ -246,7 +246,6 @@ async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -
 
 
 def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
-    """The realms under their headings, the nearest first."""
     groups: dict[str, list[Reply]] = {group: [] for group in REALM_GROUPS}
     for realm in found.realms:
         groups[group_of(realm)].append(REALM(realm, ties=found.ties.get(realm.id) or None))
@@ -548,7 +547,7 @@ async def _character(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
 
 
 async def _view(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    """The place of a player, without what is hidden and without those who are away."""
+    """Return a player's location without hidden exits and absent movers."""
     then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
     player = await then.find(then.id_of(arguments["playerId"]), WorldType.PLAYER)
     location = None if player is None else await then.location_of(player)

@@ -149,7 +149,7 @@ async def _ends(draft: WorldDraft, between: TieBetween) -> tuple[EntityId, Entit
 async def _standing(
     draft: WorldDraft, start: EntityId, kind: Tie
 ) -> Mapping[EntityId, RelationDraft]:
-    """The realms to which a tie leads now, each with its edge."""
+    """Return the realms of a current tie, each with its edge."""
     outward = await draft.edges(relation_of(kind), start, kinds=(kind,))
     found = {edge.to_id: edge for edge in outward}
     if kind is Tie.BORDERS:
@@ -324,7 +324,7 @@ async def routes_on(then: WorldAt, location: EntityId) -> Sequence[RouteOn]:
 # starter.
 
 LEFT_MAX = 100_000
-"""So much of what was with one thing is put elsewhere."""
+"""Limit of the movers and items that are relocated when an item is erased."""
 
 _KINDS = (*MOVERS, "")
 
@@ -348,7 +348,7 @@ async def leave_behind(
 
 
 async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
-    """Put what was with somebody, or at a place, where it is found."""
+    """Relocate the items and movers of an erased holder."""
     for rel_type in (HELD_BY, LOCATED_IN):
         ends = await draft.edges(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
         with_it = [edge for edge in ends if edge.from_id not in gone]
@@ -364,7 +364,7 @@ async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: froze
 async def _place_for(
     draft: WorldDraft, world: BoundWorld, left: EntityId, gone: frozenset[str]
 ) -> EntityId | None:
-    """Where a mover was, else the starter; None: that goes as well."""
+    """Return the mover's location, else the starter; None if that is erased too."""
     starter = thing_id_of(world.space, world.starter)
     edges = await draft.latest_edges(LOCATED_IN, left, kinds=_KINDS)
     for place in (*(edge.to_id for edge in edges), starter):
@@ -396,9 +396,9 @@ def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
 
 
 async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = False) -> bool:
-    """Say what a part is; whether that changes anything. What was erased is not said again.
+    """Write a part and return whether anything changed. Erased items stay erased.
 
-    Where a mover is and who has an item is only said when they are new; an event stays as it is.
+    Locations and holders are written only for new movers and items; events never change.
 
     Raises:
         InvalidInput: `item.quantity`, `layer.ends-before-start`, `layer.rhythm` or
@@ -583,7 +583,7 @@ async def join_both_ways(draft: WorldDraft, start: EntityId, key: str, way: Exit
 
 
 async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
-    """Put a layer upon a location or realm; one that is known may only change its text."""
+    """Write a layer of a location or realm; an existing one may change only its text."""
     since = checked_tick(layer.from_tick, path="/fromTick")
     until = None if layer.to_tick is None else checked_tick(layer.to_tick, path="/toTick")
     if until is not None and until < since:

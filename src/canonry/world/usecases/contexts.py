@@ -51,7 +51,7 @@ class Upon:
 
     @property
     def value(self) -> str:
-        """What it tells."""
+        """Text of the layer."""
         return str(self.layer.properties.get("value", ""))
 
 
@@ -61,7 +61,7 @@ async def layers_upon(
     realms: Sequence[Entity],
     types: Iterable[LayerType] = tuple(LayerType),
 ) -> Mapping[LayerType, Upon]:
-    """What shows upon a location: its own layers first, then those of its nearest realms.
+    """Return the visible layers of a location: its own first, then its nearest realms'.
 
     Of several of one type upon the same place the one that was written last shows.
     """
@@ -153,7 +153,7 @@ async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
 
 
 def _as_it_is(way: Relation, tick: Tick) -> Relation:
-    """An exit as it is at a tick: what is shut then is blocked."""
+    """Return an exit at a tick; a closed one is blocked."""
     blocked = blocked_at(way, tick)
     if blocked == way.properties.get("blocked"):
         return way
@@ -253,7 +253,7 @@ EVENTS_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesBetween:
-    """What came and what went at a place after one tick and until another.
+    """Changes at a location between two ticks.
 
     Of the nearby as many are compared as a context tells. `layers` has the text before and after.
     """
@@ -272,7 +272,7 @@ class ChangesBetween:
 async def get_changes(
     canon: Canon, world: BoundWorld, location: str | None, start: Tick, end: Tick | None = None
 ) -> ChangesBetween | None:
-    """What changed after `start` and until `end`; None: no such location at both of them.
+    """Return the changes after `start` until `end`; None if the location is missing at one.
 
     Raises:
         InvalidInput: `changes.backwards`.
@@ -309,7 +309,7 @@ async def get_changes(
 
 
 def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]:
-    """Exits by all that decides whether and where they lead."""
+    """Exits by the values that decide whether and where they lead."""
     return {
         (kind_of(edge), edge.to_id, bool(edge.properties.get("blocked"))): edge
         for edge in context.exits

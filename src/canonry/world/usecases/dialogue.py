@@ -77,7 +77,7 @@ Propose = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidToCharacter:
-    """What a player says to a character."""
+    """A player's words to a character."""
 
     player: str
     npc: str
@@ -101,9 +101,9 @@ class Voices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpliedChange:
-    """What became of a change; it is `refused` where a reason is told.
+    """Outcome of a change; it is `refused` if there is a reason.
 
-    No `proposal`: it is none that could be proposed. `gate` and `rule` are of the gate's refusal.
+    Without `proposal` the change was malformed. `gate` and `rule` are of the gate's refusal.
     """
 
     number: int
@@ -115,7 +115,7 @@ class ImpliedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialogueTurn:
-    """What the player hears; `reason` says why it is a fallback, and is for operators."""
+    """Reply to the player; `reason` tells operators why it is a fallback."""
 
     reply: str
     tool_calls: tuple[str, ...]
@@ -190,9 +190,9 @@ async def take_turn(
 async def enrich(
     canon: Canon, caller: Caller, world: BoundWorld, said: SaidToCharacter, voices: Voices
 ) -> bool:
-    """What a fallback left out, done later: the character's words are kept, and nobody waits.
+    """Ask the model again after a fallback, and store the character's words.
 
-    Whether it came about. No change follows from it.
+    Returns whether that succeeded. No changes are proposed.
     """
     then = world_at(canon, world)
     try:
@@ -260,7 +260,7 @@ async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered
 
 
 async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
-    """What a character may know as it answers: itself, the place, who is there, and lore."""
+    """Return the context of an answer: the character, location, people present and lore."""
     player, npc, place = turn.player, turn.npc, turn.place
     scene = await scene_of(then, place, player, turn.said.text)
     names = {each.place.id: each.place.name for each in scene.places}
@@ -277,7 +277,7 @@ async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
 
 
 async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, model: str) -> str:
-    """What the model says in the end; after the last tool call it has to do with what it has."""
+    """Return the model's final answer; the number of tool calls is limited."""
     for _round in range(turn.calls + 1):
         left = turn.calls - len(turn.called)
         spoken = await speaker.speak(turn.messages, voices.tools if left else (), model)
@@ -397,7 +397,6 @@ async def _keep(
 
 
 def _topics(*texts: str) -> list[str]:
-    """The names in the texts of an exchange, as they were written."""
     found: dict[str, None] = {}
     for text in texts:
         words = text.split()
@@ -411,7 +410,7 @@ def _topics(*texts: str) -> list[str]:
 
 
 def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Invocation]:
-    """What telemetry tells of an exchange, from its record alone."""
+    """Return the telemetry of an exchange, from its record alone."""
     reason = own.get("fallback")
     asked, answered = own.get("tokens") or (0, 0)
     model = str(own.get("model", ""))
@@ -436,9 +435,9 @@ def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Inv
 async def unanswered(
     canon: Canon, world: BoundWorld, reasons: Container[str], since: Instant
 ) -> Sequence[SaidToCharacter]:
-    """What fell back for one of these reasons since then and was not made good, the oldest first.
+    """Return fallbacks with these reasons since then that were not repeated, oldest first.
 
-    The log is the queue, so that no restart loses it.
+    The log is the queue, which survives restarts.
     """
     found, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), _LOOKED_AT)
     told = [
@@ -518,7 +517,7 @@ async def _propose_implied(
 
 
 def _generation(turn: _TurnTaken, number: int, context: str) -> Mapping[str, Any]:
-    """How the words came about; the tokens are told once, for budgets add them up."""
+    """Describe the model call; tokens are reported once, because budgets add them."""
     return {
         "templateName": TEMPLATE.id,
         "templateVersion": TEMPLATE.version,
@@ -532,7 +531,7 @@ def _generation(turn: _TurnTaken, number: int, context: str) -> Mapping[str, Any
 
 
 def _action(world: BoundWorld, change: Mapping[str, Any], turn: _TurnTaken) -> Mapping[str, Any]:
-    """The change, about the place where it was said, or about what the player does themselves."""
+    """Return the action of a change at the location of the exchange or of the player."""
     kind, params = change.get("actionType"), change.get("params")
     named = {"Mover.Move": "moverId", "Resource.Spend": "ownerId"}.get(str(kind), "")
     who = params.get(named) if isinstance(params, Mapping) else None

@@ -144,7 +144,7 @@ class _Names:
 
 
 def key_of(entity: Entity) -> str:
-    """The key of a thing; one that was never given a key has its id."""
+    """Return the key of an item, or its id if it has none."""
     key = entity.properties.get("key")
     made = (thing_id_of, layer_id_of)
     known = isinstance(key, str) and entity.id in {m(entity.space, key) for m in made}
@@ -152,7 +152,7 @@ def key_of(entity: Entity) -> str:
 
 
 async def _all(read: Callable[..., Awaitable[Sequence[P]]], *of: object) -> AsyncIterator[P]:
-    """Read these page by page, each page after the last thing of the one before."""
+    """Read items page by page, each page after the last item of the previous one."""
     last: P | None = None
     while page := await read(*of, last, limit=PAGE_MAX):
         for each in page:
@@ -188,7 +188,7 @@ async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> tupl
 
 
 def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
-    """A part of an atlas as its entity and what joins it to others say it is."""
+    """Build a part of an atlas from its entity and edges."""
     own = {name: thing.properties.get(name) for name in KEPT[kind]}
     kept = {name: value for name, value in own.items() if value is not None and value != ""}
     called = {"key": key_of(thing), "name": thing.name, "description": thing.description}
@@ -221,7 +221,7 @@ async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tupl
 
 
 async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
-    """The realms that each is tied to; a border leads to both."""
+    """Return the tied realms of each; borders count in both directions."""
     found: dict[tuple[str, Tie], list[str]] = {}
     joined = [await _joined(now, relation, realms, None) for relation in (TIED_TO, BELONGS_TO)]
     for edge in (edge for each in joined for edges in each.values() for edge in edges):
@@ -263,7 +263,7 @@ def _layer(layer: Entity, names: _Names) -> Layer:
 async def _held(
     now: WorldAt, kind: type[T], things: Sequence[Entity], names: _Names, *, rel_type: str, by: str
 ) -> tuple[T, ...]:
-    """The things that are somewhere or with somebody, whose key is the field `by` of the part."""
+    """Return the items with a location or holder, whose key is the field `by`."""
     held = await _joined(now, rel_type, things, (*MOVERS, ""))
     return tuple(
         _part(kind, each, **{by: names.of(held[each.id][0].to_id)})
@@ -304,19 +304,19 @@ def _happening(event: Event, names: _Names) -> Happening:
 
 
 # Import a world: an atlas, checked as a whole, then written part by part; again, it adds nothing.
-# A world that is being founded has always been as its atlas says: its things are dated at tick 0.
+# The items of a new world are dated at tick 0, because its atlas has always held.
 # What comes later is dated at the world's tick of that moment, so that the past stays as it was.
 
 PARTS_A_COMMIT: Final = 100
 _SHOWN: Final = 20
 
 ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
-"""What a step is about, and the step, which tells whether it changed anything."""
+"""Subject of a step and the step itself, which returns whether it changed anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedWorld:
-    """What an import did, or would have done: for each noun how many of how many changed."""
+    """Result of an import or preview: changed and total counts by noun."""
 
     world_id: SpaceId
     founded: bool
@@ -393,7 +393,7 @@ def _require_sound(atlas: Atlas) -> Sequence[Problem]:
 
 
 async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
-    """The keys of what was erased: nothing is said of it again."""
+    """Return the keys of erased items, which are not written again."""
     groups = (atlas.realms, atlas.locations, atlas.characters, atlas.players, atlas.items)
     keys = {thing_id_of(space, part.key): part.key for group in groups for part in group}
     ids, found = list(keys), set[str]()
@@ -404,7 +404,7 @@ async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
 
 
 def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep]]:
-    """What others rest on comes first; the steps of a round do not follow on each other."""
+    """Yield rounds of steps, dependencies first; steps of one round are independent."""
     yield list(_parts(atlas, "realms"))
     yield list(_parts(atlas, "locations"))
     movers = (*_parts(atlas, "characters"), *_parts(atlas, "players", player=True))
@@ -434,7 +434,7 @@ def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[ImportSte
 
 
 def _import_world_routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
-    """The routes of the file, at every place: one that is no stop any longer has no leg of them."""
+    """Write the routes of all locations and end legs from former stops."""
     names = tuple(dict.fromkeys(route.name for route in atlas.routes))
     onward: dict[str, list[Leg]] = {place.key: [] for place in atlas.locations if names}
     for leg in legs_of(atlas.routes):
@@ -445,7 +445,7 @@ def _import_world_routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
 
 
 async def _try(work: _Import, rounds: Sequence[Sequence[ImportStep]]) -> None:
-    """Draft everything at once and throw it away."""
+    """Draft all steps and discard the draft."""
     numbers = count()
     draft = WorldDraft(
         canon=work.canon,

@@ -31,7 +31,7 @@ from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, chang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLore:
-    """What a fact is to say; `expected` is the version that it is to follow (0: a new fact)."""
+    """New fields of a fact; `expected` is the version before it (0: a new fact)."""
 
     key: str
     lore_type: LoreType
@@ -170,7 +170,7 @@ class CanonicalFact:
 
     @property
     def fields(self) -> Any:
-        """What this version says."""
+        """Fields of this version."""
         return self.said.fields.get("properties.fields", {})
 
 
@@ -228,7 +228,7 @@ class Castable:
 
 
 async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
-    """What the rules say of the spell, what holds of the player, and whether both agree.
+    """Check a spell by the rules and the player's state.
 
     Raises:
         NotFound: `player.unknown`.

@@ -35,7 +35,7 @@ CLOCK: Final = "properties.clock"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Who goes, and either in which direction or, past all exits, whereto and why."""
+    """A mover, and either a direction or a teleport target with its reason."""
 
     mover: str
     direction: Direction | None = None
@@ -183,7 +183,7 @@ async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
 
 
 async def _place_of(draft: WorldDraft, holder: EntityId) -> EntityId:
-    """Where a holder is at the tick of the draft; a location is where it is."""
+    """Return a holder's location at the draft's tick; a location is its own."""
     if await draft.require(holder, *HOLDERS) is WorldType.LOCATION:
         return holder
     for position in await draft.edges(LOCATED_IN, holder, kinds=(*MOVERS, "")):
@@ -281,7 +281,7 @@ async def find_route(
 async def _quickest(
     search: _Search, start: EntityId, target: EntityId
 ) -> tuple[Mapping[EntityId, tuple[EntityId, KnownWay]], bool]:
-    """By which step each place is reached first, until the target is."""
+    """Return the first step to each location until the target is reached."""
     came: dict[EntityId, tuple[EntityId, KnownWay]] = {}
     best, done = {start: 0}, set[EntityId]()
     waiting: list[tuple[int, EntityId]] = [(0, start)]
@@ -319,9 +319,9 @@ class SpatialContext:
 
 
 async def get_spatial_context(now: WorldAt, name: str | None, depth: int) -> SpatialContext | None:
-    """What lies within `depth` exits of a location, or of the starter; None: there is no such one.
+    """Return the locations within `depth` exits of one; None if it does not exist.
 
-    Ways lead through exits as they are at the tick, also hidden ones; blocked ones lead nowhere.
+    Hidden exits count; exits that are blocked at the tick do not.
     """
     start = now.id_of(name)
     if await now.find(start, WorldType.LOCATION) is None:

@@ -59,7 +59,7 @@ async def modelled(
 ) -> Heard | None:
     """The reading of the model; None where it does not answer, or not what can stand.
 
-    What it answered to exactly this is not asked again. It waits no longer than `listener` does.
+    Answers are cached by question. The timeout is the one of `listener`.
     """
     if not asked.text.strip():
         return None
@@ -111,7 +111,7 @@ _MOST: Final = 200
 
 
 async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
-    """What a mover can name: hidden ways and what lies behind them are left out."""
+    """Return the items that a mover can name, without hidden exits and their targets."""
     place = await then.location_of(mover)
     if place is None:
         held, _more = await then.inventory_of(mover.id)
@@ -132,14 +132,14 @@ async def movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
 
 
 def nameable(thing: Entity, direction: Direction | None = None) -> Nameable:
-    """A thing as somebody names it."""
+    """An item with the names that people use for it."""
     return Nameable(id=thing.id, kind=thing.entity_type, name=thing.name, direction=direction)
 
 
 async def parse_to_action_frame(
     canon: Canon, world: BoundWorld, player: str, utterance: str, previous: Sequence[str] = ()
 ) -> Heard:
-    """What the player's character sets out to do; nothing is done, and nothing written.
+    """Return the action that a player intends; nothing is done or written.
 
     Raises:
         NotFound: `player.unknown`.
@@ -163,7 +163,7 @@ async def read_speech(
     *,
     space: SpaceId | None = None,
 ) -> Heard:
-    """What the model says that the settings name; without it, and where it fails, the rules."""
+    """Read an utterance by the configured model; without one or on failure, by rules."""
     listener = canon.service(WorldServices).listener
     if listener is not None:
         asked = question_about(utterance, subject, known, previous)
@@ -183,7 +183,7 @@ NAMES: Final = ("name", "title")
 async def scene_of(
     then: WorldAt, place: Entity, player: Entity | None, narration: str
 ) -> NarratedScene:
-    """What bears on a narration that takes place there."""
+    """Return the state and canon that a narration at a location is checked against."""
     types = (*MOVERS, WorldType.ITEM, WorldType.LOCATION)
     named = await then.search(Collection.ENTITIES, narration, _NAMED_MAX, *types)
     realms = await then.realms_of(place.id)
@@ -239,7 +239,7 @@ async def _items(
 
 
 async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mapping[EntityId, int]:
-    """How long the shortest open way to each place near takes, in milliseconds."""
+    """Return the shortest travel time to each location nearby, in milliseconds."""
     found: dict[EntityId, int] = {place.id: 0}
     ring = {place.id: 0}
     for _step in range(_STEPS):
@@ -302,7 +302,7 @@ async def check_narration(
 
 
 def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
-    """What the words of lore themselves exclude."""
+    """Return sentences of a narration that contradict statements of the lore."""
     found = []
     for sentence in sentences_of(narration, scene.known):
         if sentence.open:
@@ -396,7 +396,7 @@ async def _materials(now: WorldAt, wanted: WantedArc) -> Materials:
 
 
 async def _beginning(now: WorldAt, wanted: WantedArc) -> EntityId:
-    """Where an arc begins of which nobody says where: with somebody not far from the starter."""
+    """Choose the start of an arc: a location with people near the starter."""
     starter = now.id_of(None)
     steps = await _steps_from(now, (starter,))
     found = await now.all(steps, WorldType.LOCATION)
@@ -411,7 +411,7 @@ async def _beginning(now: WorldAt, wanted: WantedArc) -> EntityId:
 async def _steps_from(
     now: WorldAt, starts: Sequence[EntityId]
 ) -> Mapping[EntityId, frozenset[EntityId]]:
-    """From each place around to those one open exit farther."""
+    """Location -> the locations one open exit away."""
     steps: dict[EntityId, frozenset[EntityId]] = {}
     ring = list(dict.fromkeys(starts))
     for _step in range(_ARC_STEPS):
@@ -461,7 +461,7 @@ async def _arc_lore(
     places: Sequence[Entity],
     people: Mapping[str, Sequence[Nameable]],
 ) -> Sequence[ArcLore]:
-    """The facts of the wanted factions; else those that share words with the themes, or around."""
+    """Return the facts of the factions, else those about the themes or the surroundings."""
     if wanted.factions:
         return [await _faction(now, key) for key in wanted.factions]
     if themed := await _told_of(now, wanted.themes):
@@ -497,7 +497,7 @@ def _fact(fact: Entity) -> ArcLore:
 
 
 def _envelope(arc: Arc, told: str) -> Mapping[str, Any]:
-    """What proposes the hook where the arc begins; whoever sends it adds when it was issued."""
+    """Return the proposal of the arc's hook; the sender adds issuedUtc."""
     first = arc.beats[0].location
     layer = {"locationId": first, "layerType": "dynamic", "layerContent": arc.hook}
     return {

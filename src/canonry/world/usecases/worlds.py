@@ -189,11 +189,11 @@ class WorldAt:
         return thing_id_of(self.world.space, name or self.world.starter)
 
     async def find(self, thing_id: str, *types: WorldType) -> Entity | None:
-        """The thing as it was, if it is of one of these types and existed then."""
+        """Return the item at that tick, if it existed and has one of these types."""
         return (await self.all((thing_id,), *types)).get(thing_id)
 
     async def require(self, name: str | None, *types: WorldType) -> Entity:
-        """The thing of one of these types that an id or key names.
+        """Return the item of one of these types with this id or key.
 
         Raises:
             NotFound: `<type>.unknown`.
@@ -221,7 +221,7 @@ class WorldAt:
     async def search(
         self, collection: Collection, text: str, limit: int, *types: WorldType
     ) -> Mapping[str, Entity]:
-        """The things of these types that share words with a text, by id, the best first."""
+        """Return items of these types that share words with a text, by id, best first."""
         asked = TextQuery(
             collection=collection,
             text=text[: self.canon.policy.limits.query],
@@ -277,7 +277,7 @@ class WorldAt:
         return await self.canon.places.edges(query)
 
     async def events(self, entity: EntityId, limit: int) -> Sequence[Event]:
-        """What had happened to an entity until then, the newest first."""
+        """Return the events of an entity until then, newest first."""
         return await self.canon.places.events_until(self.world.space, entity, self.at, limit=limit)
 
     async def places_in(self, things: Iterable[Relation | Event]) -> Mapping[str, Entity]:
@@ -307,7 +307,7 @@ def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> World
 
 
 async def _then(canon: Canon, thing: Entity, at: Instant) -> Entity | None:
-    """The thing as it was; None: it had not come into being."""
+    """Return the item at that instant; None if it did not exist yet."""
     try:
         return await entity_at(canon, thing, at, in_turn=False)
     except NotFound:
@@ -315,7 +315,7 @@ async def _then(canon: Canon, thing: Entity, at: Instant) -> Entity | None:
 
 
 def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
-    """The error where a world has no such thing; it repeats nothing that a caller wrote."""
+    """Return the error for an unknown item; it repeats no text of the caller."""
     kind = types[0].value
     message = f"This world has no such {' or '.join(types)}. Check its id or key."
     return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
@@ -330,9 +330,9 @@ _EDGES_MAX = 500
 
 @dataclass(slots=True, kw_only=True)
 class WorldDraft:
-    """What will be written into `space` at the tick `at`, on what was read.
+    """Draft of changes to `space` at the tick `at`, with the keys that were read.
 
-    Where `past` that tick has gone by, and only what was there already can be required.
+    If `past`, the tick is over, and only items that existed then can be required.
     """
 
     canon: Canon
@@ -369,7 +369,7 @@ class WorldDraft:
         )
 
     async def find(self, thing_id: str) -> Entity | None:
-        """The thing of this world as the store has it, or None."""
+        """Return the stored item of this world, or None."""
         if thing_id not in self._known:
             thing = (await self.canon.state.things((thing_id,))).get(thing_id)
             mine = thing is not None and thing.space == self.space
@@ -382,7 +382,7 @@ class WorldDraft:
         return self._known[thing_id]
 
     async def own(self, thing_id: str, name: str) -> Any:
-        """A property of a thing, as the draft says or else the store; None where neither does."""
+        """Return a property of an item from the draft or else the store; None if unset."""
         told = self._told.get(thing_id, {})
         if PROPERTY_PREFIX + name in told:
             return told[PROPERTY_PREFIX + name]
@@ -390,12 +390,12 @@ class WorldDraft:
         return None if found is None else found.properties.get(name)
 
     async def is_erased(self, thing_id: str) -> bool:
-        """Whether what was said of a thing was erased: it is not said again by a file."""
+        """Tell whether an item was erased; an import does not write it again."""
         await self.find(thing_id)
         return thing_id in self._erased
 
     async def require(self, thing_id: str, *types: WorldType) -> WorldType:
-        """The type of a thing that something is said about.
+        """Return the type of an item that the draft refers to.
 
         Raises:
             NotFound: `<type>.unknown`.
@@ -411,7 +411,7 @@ class WorldDraft:
         return WorldType(known)
 
     async def named(self, key: str, *types: WorldType) -> EntityId:
-        """The id of the thing that a key or id names; raises as `require` does."""
+        """Return the id of the item with this key or id; raises as `require` does."""
         thing_id = thing_id_of(self.space, key)
         await self.require(thing_id, *types)
         return thing_id
@@ -442,10 +442,10 @@ class WorldDraft:
         description: str,
         properties: Mapping[str, Any],
     ) -> bool:
-        """Say what a thing is; whether that changes anything.
+        """Write an item and return whether anything changed.
 
         Raises:
-            Conflict: `world.key-taken`, a thing of another type has this key; or `world.id-taken`.
+            Conflict: `world.key-taken`, an item of another type has this key; or `world.id-taken`.
         """
         old = await self.find(thing_id)
         self._require_free(thing_id)
@@ -477,9 +477,9 @@ class WorldDraft:
         return bool(news)
 
     def observe(self, thing_id: EntityId, fields: Mapping[str, Any], *, label: str = "") -> None:
-        """Say more of a thing; nothing where `fields` is empty.
+        """Observe fields of an item; does nothing if `fields` is empty.
 
-        What is said of it at one tick becomes one observation: nothing else orders several.
+        All fields of one tick become one observation, because nothing orders several.
         """
         if not fields:
             return
@@ -512,9 +512,9 @@ class WorldDraft:
         kinds: Iterable[str] | None = ("",),
         limit: int = _EDGES_MAX,
     ) -> Sequence[RelationDraft]:
-        """The edges that will hold: those of the store, and those of this draft.
+        """Return the edges of the store and of this draft.
 
-        What holds outwards is remembered as read. `kinds` None: whatever they are.
+        Outward edges are recorded as read. `kinds` None: edges of any kind.
         """
         chosen = None if kinds is None else tuple(kinds)
         if outward:
@@ -649,12 +649,12 @@ async def change_world(
 ) -> Receipt:
     """Commit what `write` drafts, dated at `tick`, or else at the world's tick of each attempt.
 
-    Whether a `tick` has come rests on no key: a clock never goes back. What is dated at the moment
-    rests on the clock, so that nothing is added to a tick that is over.
+    A past `tick` needs no read key, because a clock never goes back. Writes at the current tick
+    read the clock, which prevents additions to a tick that is over.
 
     Raises:
         Conflict: `tick.future`, the world's clock has not come so far.
-        CanonryError: whatever `write` objects; nothing was written.
+        CanonryError: raised by `write`; nothing was written.
     """
 
     async def prepare(new_id: NewId) -> Change:

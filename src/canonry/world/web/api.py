@@ -53,7 +53,7 @@ TOOLS: Final = (
     "lookup-rule",
     "search-rules",
 )
-"""What a character may look up; each only reads."""
+"""Tools that a character may call; all are read-only."""
 _BY_MEANING: Final = frozenset({"search-lore"})
 _MEANING_SHARE: Final = 0.2
 """Of the deadline a search by meaning has so much, before words have to do."""
@@ -68,7 +68,7 @@ _PATIENCE: Final = 60.0
 _STATUS: Final = ((InvalidInput, 400), (NotAllowed, 403), (NotFound, 404), (Unavailable, 503))
 
 WhoAsks = Callable[[Request], Awaitable[Principal | None]]
-"""Who asks; None: nobody who may."""
+"""Returns the principal of a request; None if it has no access."""
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class Dialogues:
         return turn
 
     async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[SaidToCharacter]:
-        """What a process before this one has left undone; asked once for each world."""
+        """Repeat the fallbacks of an earlier process; runs once for each world."""
         if world.space in self.resumed or canon.service(WorldServices).speaker is None:
             return ()
         self.resumed.add(world.space)
@@ -218,7 +218,7 @@ def _refusal(change: ImpliedChange) -> Mapping[str, Any]:
 
 
 async def _content(request: Request, most: int) -> bytes | None:
-    """The body of a request; None where it has more bytes."""
+    """Return the body of a request; None if it is too large."""
     content = bytearray()
     async for piece in request.stream():
         content += piece
@@ -308,7 +308,7 @@ class WorldRoutes:
         ]
 
     def _for_readers(self, page: ProgramPage) -> Callable[[Request], Awaitable[Response]]:
-        """The page, for whoever has a role to read it in and a world to read it of."""
+        """Return the page if the caller has a role and a world to read."""
 
         async def answer(request: Request) -> Response:
             path = request.url.path
@@ -402,7 +402,7 @@ class WorldRoutes:
 
 
 def _spaces_of(caller: Caller) -> frozenset[SpaceId] | None:
-    """The spaces whose sums the caller may read, of its world alone where it is bound to one."""
+    """Return the spaces whose totals the caller may read."""
     if caller.world is None:
         return caller.spaces
     own = frozenset((caller.world,))

@@ -62,7 +62,7 @@ ProposedPlace = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SaidBefore:
-    """What a text comes down to: its pieces, a mask of their bits, and what must not differ."""
+    """Fingerprint of a text: its pieces, their bit mask and the words that must be equal."""
 
     pieces: frozenset[int]
     decisive: frozenset[str]
@@ -70,7 +70,7 @@ class SaidBefore:
 
     @classmethod
     def of(cls, text: str) -> "SaidBefore":
-        """What this text comes down to."""
+        """Return the fingerprint of a text."""
         plain = f" {plain_statement(text)} "
         last = max(1, len(plain) - _PIECE + 1)
         pieces = frozenset(crc32(plain[at : at + _PIECE].encode()) for at in range(last))
@@ -82,7 +82,7 @@ class SaidBefore:
 
 
 def likeness(one: SaidBefore, other: SaidBefore) -> float:
-    """From 0 to 1; 0 also where texts say decidedly other things."""
+    """Return the similarity of two texts, 0 to 1; 0 if a decisive word differs."""
     if one.decisive != other.decisive:
         return 0.0
     common = len(one.pieces & other.pieces)
@@ -103,19 +103,19 @@ def text_of(action: Action) -> str | None:
 
 
 def digest(value: Any) -> str:
-    """What stands for a value that is sent again."""
+    """Return a hash that recognises the same value when it is sent again."""
     return sha256(canonical_json(value)).hexdigest()
 
 
 def content_of(proposed: Proposed) -> str:
-    """What stands for all that is proposed, whatever ids and times it bears."""
+    """Return a hash of the proposed content, without ids and times."""
     envelope = proposed.envelope
     told = [proposed.player, _plain(envelope.actor), _plain(envelope.generation)]
     return digest([*told, *map(_told, proposed.actions)])
 
 
 def action_digests(proposed: Proposed) -> tuple[str, ...]:
-    """What stands for each action that is told apart by what it says."""
+    """Return a hash for each action that is compared by its content."""
     return tuple(
         digest(_told(action)) for action in proposed.actions if text_of(action) is not None
     )
@@ -268,7 +268,7 @@ _MILLISECOND: Final = SECOND // 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What was admitted: when, and at the price of how many tokens; the earliest first."""
+    """Times and token counts of admitted proposals, earliest first."""
 
     instants: list[Instant]
     tokens: list[int]
@@ -318,7 +318,7 @@ _UNLIMITED: Final = 1 << 62
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedContent(StagedContent):
-    """What is proposed, with what it is compared by."""
+    """Staged content with the hashes and texts that comparisons use."""
 
     @classmethod
     def of(cls, staged: StagedContent) -> Self:
@@ -327,19 +327,19 @@ class ComparedContent(StagedContent):
 
     @cached_property
     def whole(self) -> str:
-        """What stands for all of it."""
+        """Hash of the whole content."""
         return digest([self.kind, self.scene, self.content])
 
     @cached_property
     def fixed(self) -> str:
-        """What stands for all that is no text, and for where texts are."""
+        """Hash of the values that are not texts and of the texts' positions."""
         told = values_in(self.content, "")
         values = [(path, None if _is_text(value) else value) for path, value in told]
         return digest([self.kind, self.scene, values])
 
     @cached_property
     def said(self) -> SaidBefore | None:
-        """What its texts come down to."""
+        """Fingerprint of the texts."""
         texts = [value for _, value in values_in(self.content, "") if _is_text(value)]
         return SaidBefore.of(" ".join(texts)) if texts else None
 

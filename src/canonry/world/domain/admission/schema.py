@@ -194,7 +194,7 @@ def apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejectio
 
 
 def missing(person: Person, place: EntityId | None, reason: str) -> Rejection | None:
-    """Who takes part in something at a place lives, is present, and is there."""
+    """Require a participant to be alive, present and at the location."""
     return not_here(person) or apart(place, person.place, reason)
 
 
@@ -413,7 +413,7 @@ class RemoveCondition(Strict, frozen=True):
 
 
 class CombatEffect(Strict, frozen=True):
-    """What a round does to one who takes part."""
+    """Effect of a round on one participant."""
 
     target_id: NameText
     kind: Literal["damage", "heal"]
@@ -467,7 +467,7 @@ Params: TypeAlias = (
     | Spend
     | GenerateAmbience
 )
-"""What an action does, told apart by its type."""
+"""Effect of an action, selected by its type."""
 
 ACTION_TYPES: Final[Mapping[str, type[Params]]] = {
     "Mover.Move": MoveAction,
@@ -509,7 +509,7 @@ class ActionAsSent(Strict, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """An action; `scope` is of which kind of thing, and which one, it says that it is."""
+    """An action; `scope` is the kind and id from its scopeKey."""
 
     kind: str
     scope: tuple[str, str]
@@ -517,7 +517,7 @@ class Action:
 
 
 class ActorNamed(Strict, frozen=True):
-    """Who acts; a player's and a character's own actions name them."""
+    """The actor; a player or character must be named for its own actions."""
 
     kind: ActorKind
     id: NameText | None = None
@@ -539,7 +539,7 @@ class Generation(Strict, frozen=True):
 
 
 class Envelope(Strict, frozen=True, kw_only=True):
-    """What is proposed, by whom, under which ids; version 1 of its form."""
+    """A proposal with its actor and ids, in version 1 of the format."""
 
     proposal_id: Uuid
     version: Literal[1]
@@ -562,7 +562,7 @@ class Proposed:
 
     @property
     def tokens(self) -> int:
-        """What it has cost of a model."""
+        """Tokens that the model used for the proposal."""
         told = self.envelope.generation
         return 0 if told is None else told.prompt_tokens + told.completion_tokens
 

@@ -27,7 +27,7 @@ class ArcLore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materials:
-    """What an arc is made of: places, the first is where it begins, and what leads where.
+    """Material of an arc: locations, beginning with the first, and their connections.
 
     `ways` are the places that can be reached from a place, on however many steps; `wanted` are
     places that have to occur. `people` are alive, by their place.
@@ -127,21 +127,21 @@ def drawn_arc(
 
 
 def _line(draws: _Draws, kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
-    """A line of a kind, also for this type of fact; nobody speaks where nobody is."""
+    """Return a line of this kind; lines with speech need a person at the location."""
     typed = _TEMPLATES.get(f"{kind}.{about.kind if about else ''}", ())
     lines = [*_TEMPLATES[kind], *typed]
     return draws.one_of([line for line in lines if words["person"] or "{person}" not in line])
 
 
 def _filled(line: str, words: Mapping[str, str]) -> str:
-    """The line with its names; what stands in a name is filled in nowhere."""
+    """Fill the names into a line; braces within names stay as they are."""
     parts = line.replace("}", "{").split("{")
     told = "".join(words[part] if place % 2 else part for place, part in enumerate(parts))
     return told[:1].upper() + told[1:]
 
 
 def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | None:
-    """A place for each beat, each reached from the one before; the wanted ones are among them."""
+    """Return a location for each beat, reachable from the one before, with all wanted ones."""
     by_id = {place.id: place for place in materials.places}
     route = [materials.places[0]]
     missing = [each for each in materials.wanted if each != route[0].id]
@@ -167,7 +167,7 @@ def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | 
 
 
 def _order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What has to be done before a beat and what it leads to; long arcs have two ways once."""
+    """Return the beats before and after a beat; long arcs branch once."""
     before = (index - 1,) if index else ()
     after = (index + 1,) if index + 1 < beats else ()
     if beats < _BRANCHING:

@@ -84,7 +84,7 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def _plain(word: str) -> str:
-    """The word without accents and marks, its look-alikes as the letters that they look like."""
+    """Return the word without accents and with look-alikes replaced."""
     told = word.replace("'", "").replace("\u2019", "")
     if told.isascii():
         return told.casefold()
@@ -102,7 +102,7 @@ _TWINS: Final = str.maketrans(
 
 
 def _aged(words: Sequence[WrittenWord]) -> list[WrittenWord]:
-    """The words, with a mark on those that say that somebody is no adult."""
+    """Return the words, marking those that state that a person is a minor."""
     found = list(words)
     for at, word in enumerate(words):
         age = _age(word)
@@ -138,7 +138,7 @@ CATEGORIES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What a category rests on: from where to where in the text, in characters."""
+    """Evidence for a category: a span of the text, in characters."""
 
     category: str
     start: int
@@ -197,7 +197,7 @@ class WordPolicy:
 
 
 def moderate_by_words(text: str) -> Moderation:
-    """What the rules say of a text."""
+    """Judge a text by the rules."""
     policy = policy_of_rules()
     words = written(text)
     spans = [*_told(text, words), *_numbers(text), *_repeated(text, words)]
@@ -234,7 +234,7 @@ def _beginning(policy: WordPolicy, word: WrittenWord) -> Iterator[_Rule]:
 
 
 def _end(items: Sequence[_Item], words: Sequence[WrittenWord], at: int) -> int | None:
-    """Where what begins at a word ends; None where it goes on otherwise."""
+    """Return the end of the pattern that starts at a word; None if it does not match."""
     places = {at}
     for item in items[1:]:
         places = {
@@ -311,7 +311,6 @@ _MOST_REPEATS: Final = 8
 
 
 def _numbers(text: str) -> Iterator[Span]:
-    """Numbers and addresses by which a person is found outside of the game."""
     seen = text[:TEXT_MAX]
     for pattern in (_EMAIL, _NUMBER_OF_SECURITY, _CALLED, _ADDRESS_OF_NET, _STREET):
         for match in pattern.finditer(seen):
@@ -324,13 +323,12 @@ def _numbers(text: str) -> Iterator[Span]:
 
 
 def _is_card(digits: Sequence[int]) -> bool:
-    """Whether the digits add up as those of a card do."""
+    """Tell whether the digits pass the Luhn check of payment cards."""
     doubled = [2 * d - 9 * (d > 4) if i % 2 else d for i, d in enumerate(reversed(digits))]  # noqa: PLR2004
     return sum(doubled) % 10 == 0 and any(digits)
 
 
 def _repeated(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
-    """What is only there to fill the room of others."""
     for match in _LONGEST_RUN.finditer(text[:TEXT_MAX]):
         if match[1].isalnum():
             yield Span(category="spam", start=match.start(), end=match.end())
@@ -343,7 +341,6 @@ def _repeated(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
 
 
 def _told(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
-    """A link that is told twice."""
     links = [word for word in words if "#link" in word.forms][:2]
     told = {text[each.start : each.end] for each in links}
     if len(links) > len(told):

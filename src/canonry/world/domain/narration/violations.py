@@ -95,7 +95,7 @@ class Claim:
     def has(self, group: str) -> bool:
         """Whether it has a word of this group in any form, or words in a row as they are.
 
-        What somebody does counts by what players mean with the verb, too.
+        Verbs also match by the meaning that players give them.
         """
         plain = self.plain
         if any(f" {each} " in plain for each in _PHRASES[group]):
@@ -203,7 +203,7 @@ def _parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
 
 
 NamesByStem = Mapping[str, Sequence[tuple[tuple[str, ...], Nameable, bool]]]
-"""What things are called, by the stem of the last word: the stems, the thing, whether in full."""
+"""Names by the stem of their last word: all stems, the item, and whether it is the full name."""
 
 
 def _names(known: Sequence[Nameable]) -> NamesByStem:
@@ -231,7 +231,6 @@ def _ways_to_say(thing: Nameable) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 def _named(words: Sequence[SpokenWord], names: NamesByStem) -> Iterator[Named]:
-    """The named things, the longest names first, so that no word belongs to two."""
     stems = [lemma(word.text) for word in words]
     taken: set[int] = set()
     found: list[Named] = []
@@ -258,7 +257,7 @@ class Somewhere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldOfWorld:
-    """A statement of canon: a layer's text, or a sentence of lore, with the id of its thing."""
+    """A statement of canon: a layer's text or a sentence of lore, with its item's id."""
 
     id: str
     text: str
@@ -312,7 +311,7 @@ POLICY_VERSION: Final = "narration-1.1.0"
 
 
 class NarrationLimit(StrEnum):
-    """What a claim goes against."""
+    """Kind of statement that a claim contradicts."""
 
     POSITION = "position"
     DEAD = "dead"
@@ -326,7 +325,7 @@ class NarrationLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """What is claimed, from where to where, and the id of what it goes against."""
+    """A claim, its span in the text, and the id of the contradicted item."""
 
     constraint: NarrationLimit
     start: int
@@ -372,7 +371,7 @@ def _way(scene: NarratedScene, direction: Direction) -> KnownWay | None:
 
 
 def _positions(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    """Being where no way leads: by flight, on a height without a way up, or in another place."""
+    """Yield positions without an exit to them: flight, heights, or another location."""
     if claim.has("lifted"):
         reason = "Nothing in this world moves anybody away."
         yield _violation(claim, NarrationLimit.POSITION, scene.place.id, reason)
@@ -425,7 +424,6 @@ _IN: Final = frozenset({"in", "at", "on", "inside", "within", "before"})
 
 
 def _is_far(scene: NarratedScene, each: Named) -> bool:
-    """Whether the place is more than one way off."""
     return all(way.to != each.thing.id for way in scene.ways)
 
 
@@ -442,7 +440,6 @@ def _travel(scene: NarratedScene, each: Named) -> int | None:
 
 
 def _directions(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    """Going where no exit leads, or telling of one that there is not."""
     direction = _direction_in(claim)
     goes = claim.you and claim.has("going")
     told = claim.has("ways") and claim.has("leading")
@@ -459,7 +456,7 @@ def _directions(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
 
 
 def _direction_in(claim: Claim) -> Direction | None:
-    """The way that is claimed; a short word, as in "up", only where it is not about something."""
+    """Return the claimed direction; short words such as "up" count only without an object."""
     words = [word.text for word in claim.words]
     for at, word in enumerate(words):
         way = DIRECTIONS.get(word)
@@ -480,7 +477,6 @@ _CLIMBING: Final = frozenset({"you"})
 
 
 def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    """Another time of day, or a way that takes longer than is told."""
     parts = () if claim.has("habit") else _PARTS
     told = next((part for part in parts if claim.has(part)), None)
     if scene.time_of_day and told and told not in _ALIKE.get(scene.time_of_day, ()):
@@ -508,7 +504,7 @@ _ALIKE: Final = {
 
 
 def _spent(sentence: Sentence) -> int | None:
-    """So many milliseconds pass in a sentence; None where it does not say."""
+    """Return the milliseconds that pass in a sentence; None if it does not say."""
     words = [word.text for claim in sentence.claims for word in claim.words]
     plain = f" {' '.join(words)} "
     if any(f" {each} " in plain for each in WORDS["instantly"]) and not any(
@@ -536,7 +532,6 @@ def _number(word: str) -> int | None:
 
 
 def _persons(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    """Somebody who is dead or elsewhere does something here."""
     alive = any(each.has("alive") for each in sentence.claims)
     buried = any(each.has("dead") for each in sentence.claims)
     places = {n.thing.id for c in sentence.claims for n in c.named if _is_place(n)}
@@ -565,7 +560,6 @@ _ABOUT: Final = frozenset({"of", "about", "called", "named", "like", "for"})
 
 
 def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    """Using what somebody does not have, or more of it than there is."""
     plain = claim.plain
     own = " your " in plain and (claim.has("body") or claim.has("holding"))
     if not own and not (claim.you and claim.has("holding")):
@@ -588,9 +582,9 @@ def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
 
 
 def _at_hand(thing: Stack, claim: Claim, scene: NarratedScene) -> bool:
-    """What lies there can be taken up; that it is already worn cannot be.
+    """Items at the location can be picked up, but cannot already be worn.
 
-    Whose hands are told of is not known without a player.
+    Possession is checked only if a player is given.
     """
     if thing.id in scene.held:
         return True
@@ -599,7 +593,7 @@ def _at_hand(thing: Stack, claim: Claim, scene: NarratedScene) -> bool:
 
 
 def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    """Weather or light that is not that of the layers which lie upon the place."""
+    """Yield claims of weather or light that contradict the layers of the location."""
     for layer in scene.layers:
         told = f" {' '.join(_plain(layer.text))} "
         for one, other in _OPPOSED:
@@ -611,7 +605,6 @@ def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
 
 
 def _still(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    """What denies a wind that blows."""
     calm = any(f" {each} " in claim.plain for each in ("breath of wind", "no wind"))
     if calm:
         yield from _layers(claim, scene)
@@ -626,7 +619,7 @@ _OPPOSED: Final = tuple((one, other) for a, b in _PAIRS for one, other in ((a, b
 
 
 def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    """That something stands or lives which lore says is gone, or lit what it says is dark."""
+    """Yield claims that an item exists, lives or is lit although the lore says otherwise."""
     if sentence.open:
         return
     words = _plain(sentence.text)
@@ -655,7 +648,6 @@ def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violatio
 
 
 def _is_used(sentence: Sentence, name: str) -> bool:
-    """Whether somebody goes over, into or onto what is called so."""
     about = f" {' '.join(_plain(name))} "
     return any(
         each.you and (each.has("going") or each.has("being")) and about in each.plain

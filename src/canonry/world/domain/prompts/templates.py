@@ -21,7 +21,7 @@ from canonry.values.json_values import canonical_json, decode_json
 
 
 class Variable(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is filled in for `[name]`."""
+    """A variable of a template, written `[name]`."""
 
     name: Annotated[str, Meta(pattern="^[a-z][A-Za-z0-9]*$")]
     description: str
@@ -79,7 +79,7 @@ def list_templates(tag: str | None = None) -> Sequence[Template]:
 
 
 def wrong_parameters(template: Template, given: Mapping[str, str]) -> str | None:
-    """What is missing or too much among the parameters of a template."""
+    """Describe missing or unknown parameters of a template."""
     names = {each.name for each in template.variables}
     missing = {each.name for each in template.variables if each.required} - given.keys()
     if missing:
@@ -99,7 +99,7 @@ _RESULT_MAX: Final = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What a character says, what is seen meanwhile, and what would follow from it.
+    """A character's words, visible gestures and proposed changes.
 
     `changes` are as the model sent them, whatever they are; one too many stands for the rest.
     """
@@ -110,7 +110,7 @@ class Answered:
 
     @property
     def reply(self) -> str:
-        """What the player is told."""
+        """Text for the player."""
         return f"{self.narration} {self.say}".strip() if self.narration else self.say
 
 
@@ -135,12 +135,12 @@ def opening(
 
 
 def result_of(reply: Any) -> str:
-    """What a tool answered, as data, and cut where it is long."""
+    """Return a tool's answer as data, truncated if it is long."""
     return marked(json.dumps(reply, ensure_ascii=False, default=str)[:_RESULT_MAX])
 
 
 def answer_in(text: str) -> Answered | None:
-    """What a model said; None where it said nothing that can be told."""
+    """Return the model's reply; None if it is unusable."""
     told = json_in(text)
     if told is None:
         plain = text.replace("\0", "").strip()

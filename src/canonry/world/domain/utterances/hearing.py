@@ -122,7 +122,7 @@ _FORCES: Final = frozenset(
 
 
 def by_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, before: str) -> str:
-    """What somebody does who moves a thing: to a person it is given, into a thing it is put."""
+    """Choose the verb for a moved item: give it to a person, put it into an item."""
     if verb not in {"move", "take", "push"} or not refers_to_thing(direct):
         return verb
     if before == "to" and refers_to_person(goal):
@@ -278,13 +278,13 @@ class _Frame:
         return frames
 
     def _settle_way(self, direct: EntityRef | None) -> None:
-        """Up to somewhere is where the way to it leads; up to somebody is no way at all."""
+        """Replace "up to" a location by its exit's direction; "up to" a person has none."""
         if self.loose is not None and self.direction is None:
             known = direct is not None and (bool(direct.candidates) or direct.id is not None)
             self.direction = self._way(direct) if known else self.loose
 
     def _settle_going(self, direct: EntityRef | None, *, named: bool) -> None:
-        """Who runs somewhere goes there, and who moves a thing pushes it."""
+        """Read "run" with a target as going, and "move" with an item as pushing."""
         if self.verb == "flee" and self.said[:1] == ("run",):
             away = any(word.text in {"away", "from"} for word in self.clause.words)
             if not away and (self.direction or refers_to_place(direct)):
@@ -293,11 +293,11 @@ class _Frame:
             self.verb, self.direction = _WITH_THINGS[self.said[0]], None
 
     def _verb(self, direct: EntityRef | None) -> str:
-        """Looking at something is examining it."""
+        """Return the verb; looking at an item is examining it."""
         return "examine" if self.verb == "look" and direct is not None else self.verb
 
     def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
-        """Whom or what something is moved to, and the word that says so."""
+        """Return the target of a movement and the word that introduces it."""
         goal = next((each for each in segments if each.before in _TO and each.words), None)
         return (self._ref(goal.words, "secondary"), goal.before) if goal else (None, "")
 
@@ -371,7 +371,7 @@ class _Frame:
     def _placed(
         self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[Segment]
     ) -> tuple[EntityRef | None, EntityRef | None]:
-        """What is named where: after which preposition the one that it is done to stands."""
+        """Return the direct and secondary object, using the verb and the prepositions."""
         after = segments[1:]
         if self.verb in {"give", "throw"} and secondary is None:
             both = self._two(segments[0].words)
@@ -395,14 +395,14 @@ class _Frame:
         return direct, secondary
 
     def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
-        """What somebody is bribed with."""
+        """Return the item that pays for a bribe, and note its count."""
         for segment in segments:
             if segment.before in lexicon.INSTRUMENT:
                 self.count = phrase_of(segment.words).count
         return self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
 
     def _two(self, words: Sequence[SpokenWord]) -> tuple[EntityRef, EntityRef] | None:
-        """Both of "give Mara the map": who gets it stands first."""
+        """Split "give Mara the map" into the receiver and the item."""
         for cut in range(1, len(words)):
             got = self._ref(words[:cut], "secondary")
             fits = refers_to_person(got) and got is not None and got.confidence >= 1.0 - _RESPELLED
@@ -422,7 +422,7 @@ class _Frame:
         return None
 
     def _tool_for(self, segments: Sequence[Segment]) -> list[ActionFrame] | None:
-        """To use the torch to light the lantern is to light it with the torch."""
+        """Read "use the torch to light the lantern" as lighting it with the torch."""
         for at, segment in enumerate(segments[1:], 1):
             if segment.before != "to" or not segment.words:
                 continue
@@ -480,7 +480,7 @@ _LOOSE: Final = lexicon.DETERMINERS | {"to", "toward", "towards", "nach", ","}
 
 
 def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether a direction is only the beginning of a name, as in "the east gate"."""
+    """Tell whether a direction begins a name, as in "the east gate"."""
     following = words[at + 1].text
     if following in lexicon.PREPOSITIONS or following in {"then", "and"}:
         return False
@@ -520,7 +520,7 @@ def read_utterance(
 
 
 def _once(frames: Sequence[ActionFrame]) -> list[ActionFrame]:
-    """The frames without those that only say again, or in quotes, what the one before says."""
+    """Return the frames without repetitions of the one before."""
     kept: list[ActionFrame] = []
     for frame in frames:
         last = kept[-1] if kept else None
@@ -554,7 +554,6 @@ _META: Final = {ClauseKind.ASKING: Category.QUESTION, ClauseKind.ASIDE: Category
 
 
 def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
-    """The frames of one clause: as many as things are named in a row."""
     if clause.kind in {ClauseKind.ASKING, ClauseKind.ASIDE}:
         return []
     if clause.condition:
@@ -583,7 +582,7 @@ def _note_all(words: Sequence[SpokenWord], hearing: Hearing) -> None:
 # were said; what a word names, the rules say where they can, and the model only of the rest.
 
 KNOWN_MAX: Final = 60
-"""So many things are told to a model: those that share a word with the utterance before others."""
+"""Limit of items in a model's question; items that share words with the utterance come first."""
 _NAME_MAX: Final = 80
 _MODELLED, _EXACTLY = 0.9, 0.85
 _SaidWords = Annotated[str, Meta(min_length=1, max_length=UTTERANCE_MAX)]
@@ -682,9 +681,9 @@ def reading_in(answer: Mapping[str, Any] | None, asked: UtteranceQuestion) -> He
 
 
 def _category_of_model(told: Category, frames: Sequence[ActionFrame]) -> Category:
-    """The category, if it is one of such frames: who asks or talks out of character does nothing.
+    """Return the category of the frames; questions and out-of-character talk have no actions.
 
-    Whoever does or says something beside that is told as mixed.
+    An utterance with other actions or speech is mixed.
     """
     done = {Category.SPEECH if each.verb == "talk" else Category.ACTION for each in frames}
     idle = {Category.QUESTION, Category.OOC, Category.UNCLEAR}
@@ -718,7 +717,6 @@ def _frame(told: _ToldFrame, asked: UtteranceQuestion) -> ActionFrame:
 
 
 def _words(told: str, text: str) -> str:
-    """Words as they were said."""
     words, said = [[each.text for each in words_in(part)] for part in (told, text)]
     for at in range(len(said) - len(words) + 1):
         if words and said[at : at + len(words)] == words:
@@ -728,7 +726,7 @@ def _words(told: str, text: str) -> str:
 
 
 def _ref(told: _NamedThing | None, asked: UtteranceQuestion) -> EntityRef | None:
-    """What was named; where words name something by themselves, a model cannot mean another."""
+    """Return the named item; a model cannot override an unambiguous name."""
     if told is None:
         return None
     if not set(told.ids) <= asked.known.keys():
@@ -742,7 +740,7 @@ def _ref(told: _NamedThing | None, asked: UtteranceQuestion) -> EntityRef | None
 
 
 def _settled(ruled: EntityRef, meant: Sequence[Nameable], asked: UtteranceQuestion) -> EntityRef:
-    """What the rules say; of things of several kinds, those of the kind that the model meant."""
+    """Return the item found by the rules; the model's choice narrows their candidates."""
     ids = {ruled.id} if ruled.id else {each.id for each in ruled.candidates}
     if not {each.id for each in meant} <= ids:
         raise _UntenableError
@@ -765,7 +763,7 @@ def _meant(meant: Sequence[Nameable], surface: str) -> EntityRef:
 def _direction(
     told: _ToldFrame, direct: EntityRef | None, asked: UtteranceQuestion
 ) -> Direction | None:
-    """The direction; who goes to a place goes where the way to it leads."""
+    """Return the direction; a named location stands for its exit."""
     goal = None if direct is None else direct.id
     ways = {each.direction for each in asked.known.values() if each.id == goal and each.direction}
     if not ways or told.verb not in {"move", "flee"}:

@@ -32,8 +32,8 @@ _LONG_WORD: Final = 8
 class VerbForm:
     """A verb as players say it: its words, what it means, and by which exit it leads.
 
-    With `tool_first` what follows is what it is done with: "swing the sword at the troll". What is
-    `derived` is less sure.
+    With `tool_first` the tool follows the verb: "swing the sword at the troll". A verb that is
+    `derived` has a lower confidence.
     """
 
     words: tuple[str, ...]
@@ -165,7 +165,7 @@ _UNRESOLVED, _AMBIGUOUS, _LEAST = 0.2, 0.3, 0.1
 
 
 class Category(StrEnum):
-    """What kind of thing was said."""
+    """Kind of an utterance."""
 
     ACTION = "action"
     SPEECH = "speech"
@@ -190,7 +190,7 @@ class Nameable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeantThing:
-    """One of several things that were perhaps meant."""
+    """One of several possible meanings of a name."""
 
     id: str
     name: str
@@ -199,7 +199,7 @@ class MeantThing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRef:
-    """What was named; without `id` it names nothing that is there, or one of `candidates`."""
+    """A named item; without `id` nothing matches, or one of `candidates` does."""
 
     kind: str
     surface: str
@@ -215,7 +215,7 @@ class EntityRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionFrame:
-    """One thing that the character sets out to do, in the order in which it was said."""
+    """One intended action of a character, in the order of the utterance."""
 
     verb: str
     subject: str
@@ -259,7 +259,7 @@ def unclear_in(
 
 
 def unknown_frame(said: str, subject: Nameable) -> ActionFrame:
-    """What is left where nobody knows what a character sets out to do."""
+    """Reading of an utterance without a recognised action."""
     return ActionFrame(
         verb=UNKNOWN,
         subject=subject.id,

@@ -94,7 +94,7 @@ def clauses_of(text: str, names: frozenset[str]) -> list[SpokenClause]:
 
 
 def _sentences(words: Sequence[SpokenWord]) -> Iterator[tuple[list[SpokenWord], bool, bool]]:
-    """Sentences with whether they ask; what is quoted is one word, and an aside one sentence."""
+    """Return sentences and whether they ask; a quotation is one word, an aside one sentence."""
     current: list[SpokenWord] = []
     quoted, at = False, 0
     while at < len(words):
@@ -179,9 +179,9 @@ def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
 def _condition(
     words: list[SpokenWord],
 ) -> tuple[tuple[SpokenWord, ...] | None, list[SpokenWord]]:
-    """What has to be before anything is done, and the words after it.
+    """Split a leading condition from the words after it.
 
-    It ends with a comma, a "then", or where the speaker says what they do.
+    The condition ends with a comma, a "then", or at the speaker's action.
     """
     told = _condition_at(words, 0)
     if told:
@@ -194,7 +194,6 @@ def _condition(
 
 
 def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
-    """How many words from here on begin a condition."""
     for length in (3, 2, 1):
         if " ".join(word.text for word in words[at : at + length]) in lexicon.CONDITIONS:
             return length
@@ -202,7 +201,6 @@ def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
 
 
 def _speaks(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether the speaker says from here on what they do."""
     return words[at].text in _SPEAKER and _begins(words, at + 1)
 
 
@@ -210,7 +208,7 @@ _SPEAKER: Final = frozenset({"i", "ill", "id", "im", "we", "well", "lets"})
 
 
 def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
-    """Where a joining word is followed by another verb, or by another way, a clause begins."""
+    """Split clauses at joining words that precede another verb or direction."""
     current: list[SpokenWord] = []
     for at, word in enumerate(words):
         if word.text in {";", ":"} and current:
@@ -252,7 +250,7 @@ def _begins(words: Sequence[SpokenWord], at: int) -> bool:
 
 
 def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
-    """Past what stands before a verb, and whether that denies it."""
+    """Return the index after the words before a verb, and whether they negate it."""
     denied = False
     while at < len(words):
         text = words[at].text
@@ -271,7 +269,7 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
 
 
 def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether what follows can only follow a verb, as in "crown the king"."""
+    """Tell whether the next words can only follow a verb, as in "crown the king"."""
     after = words[at].text if at < len(words) else ""
     return after in _AFTER_VERBS
 
@@ -283,7 +281,7 @@ _BEFORE: Final = frozenset(map(lemma, lexicon.BEFORE_VERB))
 
 
 def _leads(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether a comma or "my character" is only a beginning."""
+    """Tell whether "my character" or a comma only introduces the clause."""
     return words[at].text != "my" or (at + 1 < len(words) and words[at + 1].text == "character")
 
 
@@ -303,7 +301,7 @@ def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tupl
 
 
 def _particle(words: Sequence[SpokenWord], at: int, particle: str) -> int | None:
-    """Where a verb's particle stands after what it is done to: at the end, or before an "and"."""
+    """Return the index of a verb's particle after its object: at the end or before "and"."""
     for later in range(at + 2, min(len(words), at + 2 + _FORM_WORDS)):
         text = words[later].text
         if text == particle:
@@ -355,7 +353,7 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
 def _trailing(
     words: list[SpokenWord],
 ) -> tuple[list[SpokenWord], tuple[SpokenWord, ...] | None, tuple[str, ...]]:
-    """The words without a condition or circumstance that follows, and both."""
+    """Split a trailing condition or circumstance from the words."""
     for at, word in enumerate(words):
         told = _condition_at(words, at) if at else 0
         if told and not _asks_about(words, at):
@@ -369,7 +367,7 @@ def _trailing(
 
 
 def _asks_about(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether "if" or "when" begins what somebody is asked or told."""
+    """Tell whether "if" or "when" begins an indirect question or statement."""
     return any(form.verb == "talk" for word in words[:at] for form in forms_of(word.text)[0][:1])
 
 
@@ -387,7 +385,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CalledAs:
-    """By which words a thing is called: the ones that suffice, and the ones that only add."""
+    """Words that name an item: sufficient words and additional ones."""
 
     thing: Nameable
     heads: frozenset[str]
@@ -396,7 +394,7 @@ class CalledAs:
 
 @lru_cache(maxsize=8_192)
 def called(thing: Nameable) -> CalledAs:
-    """How a thing is called: "Brannoch the Smith" is Brannoch and the smith, never "the"."""
+    """Return the names of an item: "Brannoch the Smith" is Brannoch and smith, never "the"."""
     words = terms_of(_WITHIN_A_WORD.sub("", plain_signs(thing.name)))
     told = [word for word in words if word not in lexicon.DETERMINERS]
     stems = [lemma(word) for word in told]
@@ -469,9 +467,9 @@ def phrase_of(words: Sequence[SpokenWord]) -> NounPhrase:
 def named(
     phrase: NounPhrase, known: Iterable[Nameable], kinds: Sequence[str] = ()
 ) -> EntityRef | None:
-    """What the phrase names: the best of these things, those of the first of `kinds` before others.
+    """Return the best matching item for the phrase; earlier `kinds` take precedence.
 
-    Without any word there is nothing; what fits nothing is told as it was said.
+    Without words the result is empty; an unmatched phrase is returned as text.
     """
     if not phrase.words:
         return None
@@ -507,7 +505,7 @@ def named(
 
 
 def _score(stems: Sequence[str], thing: CalledAs) -> float:
-    """How many words of the phrase are the thing's; its last word has to be what it is called."""
+    """Score how well the phrase matches the item; its last word must be one of `heads`."""
     if stems[-1] in thing.heads:
         first = 1.0
     elif _near(stems[-1], thing.heads):
@@ -520,7 +518,7 @@ def _score(stems: Sequence[str], thing: CalledAs) -> float:
 
 
 def _near(stem: str, heads: frozenset[str]) -> bool:
-    """Whether a word is a slip of one of these, or the end of one: a gull is a seagull."""
+    """Tell whether a word misspells or ends one of these: a gull is a seagull."""
     ends = len(stem) >= _COMPOUND and any(head.endswith(stem) for head in heads)
     return ends or lexicon.misspelled(stem, tuple(heads)) is not None
 
@@ -542,7 +540,7 @@ def refers_to_place(ref: EntityRef | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What follows a preposition, or the verb itself."""
+    """The words after a preposition or after the verb."""
 
     before: str
     words: tuple[SpokenWord, ...]
@@ -576,7 +574,7 @@ def list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
 
 @dataclass(slots=True)
 class LastNamed:
-    """What was named last, so that pronouns mean something."""
+    """Items named last, for resolving pronouns."""
 
     things: list[EntityRef] = field(default_factory=list)
     persons: list[EntityRef] = field(default_factory=list)
@@ -588,7 +586,7 @@ class LastNamed:
         (self.persons if refers_to_person(ref) else self.things).append(ref)
 
     def meant(self, pronoun: str, *, animate: bool) -> EntityRef | None:
-        """What a pronoun stands for: somebody where only that makes sense, else a thing first."""
+        """Resolve a pronoun: to a person if the verb needs one, else to an item first."""
         first, second = (self.persons, self.things) if animate else (self.things, self.persons)
         if pronoun in {"him", "her", "he", "she", "ihn", "ihm"}:
             first, second = self.persons, []
@@ -598,7 +596,7 @@ class LastNamed:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """Who speaks, the text, what can be named, and what has been."""
+    """Speaker, text, nameable items and earlier utterances."""
 
     text: str
     subject: Nameable

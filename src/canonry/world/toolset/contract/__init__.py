@@ -12,14 +12,14 @@ published = CONTRACT.published
 entries = CONTRACT.entries
 
 BUILDER: Final = frozenset({"WorldBuilder"})
-"""Who may change a world directly."""
+"""Roles that may change a world directly."""
 READERS: Final = frozenset(entries()["get-location-context"]["allowedAgentTypes"])
-"""Who may read a world's context."""
+"""Roles that may read a world's context."""
 LORE_READERS: Final = frozenset(entries()["get-canonical-fact"]["allowedAgentTypes"])
 
 
 def title_of(name: str) -> str:
-    """What a tool is called where people read."""
+    """Return the display title of a tool."""
     return name.replace("-", " ").capitalize()
 
 
@@ -63,7 +63,7 @@ def extension_tool(
     read_only: bool = True,
     destructive: bool = False,
 ) -> Tool:
-    """A tool beyond the contract; with `null` it may also reply that there is no such thing."""
+    """Build a tool outside the contract; with `null` its reply may be null."""
     return Tool(
         name=name,
         title=title_of(name),

@@ -79,13 +79,13 @@ from canonry.world.usecases.proposals.settling import (
 from canonry.world.usecases.worlds import BoundWorld, WorldDraft, require_world
 
 _STANDS: Final = frozenset({"layer.overlaps", "exit.direction-taken"})
-"""By these rules what was admitted before stands in the way of the same once more."""
+"""Rules by which an admitted action blocks the same action later."""
 _LASTING: Final = frozenset({"Layer.Add", "Exit.Create"})
-"""What these make stands until it is ended, and may then be made again."""
+"""Actions with lasting results; the same action is allowed again after its result ends."""
 
 
 AdmissionVerdict: TypeAlias = Rejection | str | None
-"""A refusal, or the proposal as which exactly this was admitted before; None: all gates pass it."""
+"""A refusal, or the id of the same admitted proposal; None: all gates accept it."""
 
 
 async def verdict_on(
@@ -97,10 +97,10 @@ async def verdict_on(
     *,
     scheduled: bool = False,
 ) -> AdmissionVerdict:
-    """What gates 2 to 6 say; `earlier` is the admitted proposal that has its key or id.
+    """Judge by gates 2 to 6; `earlier` is the admitted proposal with the same key or id.
 
-    What is `scheduled` is held against the world of its own time, when that has come; now only
-    what no time changes.
+    A `scheduled` proposal is judged against the world when it is due; now only by
+    rules that time does not affect.
     """
     content = content_of(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
@@ -155,16 +155,16 @@ def _duplicated(
 
 
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true. Three
-# things happen one after the other, and each by itself leaves the world in order: the verdict; the
+# steps follow each other, and each alone leaves the world consistent: the verdict; the
 # record of it, which is the audit and without which nothing follows; and one commit with all that
 # was proposed. Who stops between the last two is found by `settle`.
 
 _LEFT_BEHIND: Final = MINUTE
-"""What was admitted so long ago and not applied, nobody is applying any more."""
+"""Age after which an admitted but unapplied proposal counts as abandoned."""
 
 
 class _StoppedError(Exception):
-    """There is nothing to record as admitted: it is refused, or was admitted before."""
+    """The proposal is refused or was admitted before; nothing is recorded as admitted."""
 
     def __init__(self, verdict: Rejection | str) -> None:
         super().__init__(verdict)
@@ -274,7 +274,7 @@ async def _admit(
 
 
 def _content(canon: Canon, space: SpaceId, proposed: Proposed, sent: Any) -> dict[str, Any]:
-    """What the record of an admitted proposal says, with the context that a model was told."""
+    """Return the record of an admitted proposal, with the model's context."""
     generation = proposed.envelope.generation
     told = (
         None
@@ -294,7 +294,7 @@ def _content(canon: Canon, space: SpaceId, proposed: Proposed, sent: Any) -> dic
 async def _earlier(
     canon: Canon, space: SpaceId, proposal_id: str, commit_id: CommitId
 ) -> Proposal | None:
-    """The admitted proposal that has the key or the id of this one."""
+    """Return the admitted proposal with the same key or id."""
     commit = await canon.ledger.find(commit_id)
     made = () if commit is None else [e.thing for e in commit.entries if isinstance(e, Made)]
     for each in (*(draft.id for draft in made), proposal_id):
@@ -305,7 +305,7 @@ async def _earlier(
 
 
 async def _answer(canon: Canon, space: SpaceId, proposed: Proposed, known: str) -> Decided:
-    """How the proposal fares that this is, or that it is the same as."""
+    """Return the outcome of this proposal or of its equal."""
     found = await proposal_in(canon, space, known)
     if found is None:
         raise Unavailable("proposal.unread", "The proposal cannot be read now. Ask for it again.")
@@ -323,7 +323,7 @@ async def _refuse(
     sent: Any,
     proposed: Proposed | None = None,
 ) -> Decided:
-    """Record a refusal and answer with it; the very same refusal is recorded once."""
+    """Record a refusal and return it; an equal refusal is recorded once."""
     _tell(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
     wanted = _uuid_in(sent, "proposalId")
     taken = (await canon.state.things((wanted,))).get(wanted) if wanted else None
@@ -388,7 +388,7 @@ async def enqueue_world_event(
 ) -> Decided:
     """Have an event come about now or at a tick; `payload` has the parameters and the `scopeKey`.
 
-    Once for each key. What is due before it comes about first.
+    Once for each key. Earlier due events are applied first.
 
     Raises:
         InvalidInput: `event.unknown` or `tick.out-of-range`.
@@ -423,7 +423,7 @@ async def enqueue_world_event(
 
 
 def _as_sent(fared: Decided) -> Decided:
-    """The same, where what is wrong stands at its place in the payload and in no envelope."""
+    """Translate the rejection's path from the envelope to the payload."""
     told = fared.rejection
     if told is None or told.path is None or not told.path.startswith(_ACTION):
         return fared
@@ -566,7 +566,7 @@ async def _judged(
     staged: Sequence[ComparedContent],
     instead_of: str | None,
 ) -> Rejection | None:
-    """Each gate judges all that is staged before the next one does."""
+    """Let each gate judge all staged content before the next gate."""
     gates, now, by = canon.policy.staging, canon.clock.now(), caller.actor.agent_id
     if gates.safety:
         texts = [
@@ -595,7 +595,7 @@ async def _judged(
 
 
 async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
-    """The proposals staged within a day, as far as the proposer may know of them."""
+    """Return the proposals of the last day that the proposer may read."""
     spaces = frozenset((space,))
     total = (await canon.documents.proposals(ProposalQuery(spaces=spaces, limit=1))).total
     query = ProposalQuery(spaces=spaces, limit=STAGED_MAX, offset=max(0, total - STAGED_MAX))

@@ -1,7 +1,7 @@
 """Gate 3, invariants: the actions are played through in their order upon what is known.
 
-The first one that the world does not allow refuses all. Whatever a proposal may overturn is state:
-where somebody is, who has what, how they are; never lore, the builders' exits, or the dead.
+The first action that is not allowed refuses all. A proposal may change only state:
+locations, holders and conditions; never lore, the builders' exits, or the dead.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -69,7 +69,7 @@ class KnownWorld:
         self._layers: dict[EntityId, tuple[Laid, ...]] = {}
 
     async def find(self, name: str, kind: type[T]) -> T | None:
-        """The thing of this id or key, if it is of this kind."""
+        """Return the item with this id or key, if it is of this kind."""
         thing_id = thing_id_of(self.draft.space, name)
         if thing_id not in self._things:
             self._things[thing_id] = await _thing(self.draft, thing_id)
@@ -77,7 +77,7 @@ class KnownWorld:
         return thing if isinstance(thing, kind) else None
 
     def put(self, thing: KnownThing) -> None:
-        """From now on a thing is so."""
+        """Replace the known state of an item."""
         self._things[thing.id] = thing
 
     async def ways(self, place: EntityId) -> Mapping[Direction, KnownWay]:
@@ -177,7 +177,7 @@ class Stage:
             raise _ActionRefusedError(replace(refused, path=path))
 
     async def find(self, name: str, field: str, kind: type[T]) -> T:
-        """The thing of this kind that a parameter names."""
+        """Return the item of this kind that a parameter names."""
         found = await self.world.find(name, kind)
         if found is None:
             reason = f"This world has no {_NOUNS[kind]} with this id or key."
@@ -252,7 +252,6 @@ def _place(holder: Person | KnownSpot) -> EntityId | None:
 
 
 async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
-    """An item goes from hand to hand, whole or in part."""
     stack = await stage.find(new.item_id, "itemId", Stack)
     giver = await _holder(stage, new.from_holder_id, "fromHolderId")
     taker = await _holder(stage, new.to_holder_id, "toHolderId")
@@ -264,9 +263,7 @@ async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
         stage.refuse("item.same-holder", "The item is already with this holder.", "toHolderId")
     if isinstance(taker, Person):
         stage.require(not_here(taker), "toHolderId")
-    together = apart(
-        _place(giver), _place(taker), "The giver and the taker are at different locations."
-    )
+    together = apart(_place(giver), _place(taker), "The holders are at different locations.")
     stage.require(together, "toHolderId")
     left = stack.quantity - (new.quantity or stack.quantity)
     stage.world.put(replace(stack, quantity=left) if left else replace(stack, holder=taker.id))
@@ -280,9 +277,7 @@ async def _say(stage: Stage, said: schema.Dialogue) -> None:
         stage.refuse("reference.unknown", reason, "npcId")
     await stage.require_scope(("loc", speaker.place))
     stage.require(not_here(speaker), "npcId")
-    together = missing(
-        listener, speaker.place, "The character and the player are at different locations."
-    )
+    together = missing(listener, speaker.place, "The two are at different locations.")
     stage.require(together, "playerId")
 
 
@@ -309,7 +304,7 @@ async def _change_condition(
 
 
 async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
-    """A round of a fight ends; it is where the first one is who takes part."""
+    """Apply a round of a fight, at the location of its first participant."""
     here: EntityId | None = None
     taking_part = set[EntityId]()
     for number, name in enumerate(fight.participant_ids):
@@ -416,7 +411,6 @@ async def _open_way_back(stage: Stage, target: KnownSpot, way: KnownWay) -> None
 
 
 async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
-    """A way closes that a proposal opened."""
     start = await stage.find(old.from_location_id, "fromLocationId", KnownSpot)
     await stage.require_scope(("loc", start.id))
     way = (await stage.world.ways(start.id)).get(old.direction)
@@ -466,7 +460,7 @@ _PLAYS: Final[Mapping[type, Callable[[Stage, Any], Awaitable[None]]]] = {
 
 
 async def objection_of_world(draft: WorldDraft, proposed: Proposed) -> Rejection | None:
-    """What the world has against a proposal at the tick of the draft."""
+    """Return the world's objection to a proposal at the draft's tick."""
     world = KnownWorld(draft)
     behalf = await world.find(proposed.player, Person) if proposed.player else None
     refused = await _wrong_actor(proposed, world, behalf)
@@ -484,7 +478,7 @@ async def objection_of_world(draft: WorldDraft, proposed: Proposed) -> Rejection
 async def _wrong_actor(
     proposed: Proposed, world: KnownWorld, behalf: Person | None
 ) -> Rejection | None:
-    """Who acts is there and alive, and no player but the one on whose behalf it is proposed."""
+    """Require a living, present actor that is no player other than `behalf`."""
     actor, path = proposed.envelope.actor, "/actor/id"
     if proposed.player and (behalf is None or behalf.kind is not WorldType.PLAYER):
         reason = "This world has no player with the id in `playerId`."

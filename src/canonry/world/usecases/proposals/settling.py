@@ -181,7 +181,7 @@ class ActionApplied:
         self._happened((place,), new.layer_content, **told)
 
     async def _replace(self, old: EntityId, since: Tick) -> None:
-        """The layer that is replaced ends just before the new one begins."""
+        """End the replaced layer one tick before the new one starts."""
         draft = self._draft
         draft.observe(old, {"properties.to": since - 1})
         query = RelationQuery(
@@ -230,7 +230,7 @@ class ActionApplied:
         return dict(await self._draft.own(self._id(name), field) or {})
 
     async def _status(self, name: str, field: str, key: str, value: Any) -> None:
-        """Set a condition or a resource of somebody; `...` takes it away."""
+        """Set a mover's condition or resource; `...` removes it."""
         own, who = await self._own(name, field), self._id(name)
         own.pop(key, None)
         if value is not ...:
@@ -420,7 +420,7 @@ def asked_proposals(space: SpaceId, status: ProposalStatus | None = None) -> Pro
 async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, proposal_id: str) -> None:
     """Write what an admitted proposal would do, or that the world stands against it by now.
 
-    One that is decided already stays as it is. What was due at a tick is dated there.
+    A decided proposal stays as it is. Due changes are dated at their tick.
 
     Raises:
         Unavailable: it could not be written; it stays admitted.
@@ -458,7 +458,7 @@ async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, propos
 async def _drawn_up(
     canon: Canon, world: BoundWorld, proposal: Proposal, tick: Tick, new_id: NewId
 ) -> tuple[WorldDraft, Rejection | None]:
-    """What a proposal writes at a tick, or what the world has against it there."""
+    """Draft a proposal's changes at a tick, or return the objection to it."""
     proposed = recorded_proposal(str(proposal.content["playerId"]), proposal.content["envelope"])
     draft = WorldDraft(
         canon=canon,
@@ -508,11 +508,11 @@ async def settle(canon: Canon, caller: Caller, world: BoundWorld) -> int:
 REMEMBERED: Final = DAY
 _COMMITS: Final = 200
 _BEHIND: Final = 2_000
-"""Whoever is more commits behind asks for the proposals alone."""
+"""With more commits than this to catch up, only the proposals are queried."""
 
 
 async def lately_admitted(canon: Canon, space: SpaceId) -> Lately:
-    """What a world has admitted in the last day, up to date with the log."""
+    """Return a world's admissions of the last day, up to date with the log."""
     lately = canon.service(WorldServices).admissions.of(space)
     async with lately.turn:
         head = await canon.ledger.head(space)
@@ -614,7 +614,7 @@ async def advance_clock(
 ) -> Tick:
     """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
 
-    What was scheduled for the time that has passed comes about.
+    Proposals scheduled for the elapsed time are applied.
 
     Raises:
         InvalidInput: `clock.not-forward` or `tick.out-of-range`.
