@@ -76,8 +76,8 @@ def test_r15_an_import_names_the_address_that_would_be_run(tmp_path: Path) -> No
     lenient = run(tmp_path, "import", written(tmp_path, arrays), "--lenient")
 
     assert done.returncode == 2
-    assert "entities[8].repoUrl: javascript: addresses are not allowed" in done.stderr
-    assert "refused: entities[8].repoUrl: javascript: addresses are not allowed" in lenient.stdout
+    assert "entities[8].repoUrl: Give an address like https:" in done.stderr
+    assert "refused: entities[8].repoUrl: Give an address like https:" in lenient.stdout
 
 
 def test_a_wrong_row_is_named_and_nothing_is_stored(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_r15_an_address_that_is_run_is_refused_with_its_spot(field: str, address
     assert row is None
     (problem,) = problems
     assert (problem.code, problem.field, problem.row) == ("field.address", field, 4)
-    assert str(problem).startswith(f"entities[4].{field}: write an address to follow")
+    assert str(problem).startswith(f"entities[4].{field}: Give an address like https:")
 
 
 @pytest.mark.parametrize("address", FOLLOWED)

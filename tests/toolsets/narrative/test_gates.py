@@ -65,7 +65,7 @@ async def test_a_text_that_may_not_stand_is_refused_with_its_rule() -> None:
     assert (told["gate"], told["gateIndex"], told["gatesPassed"]) == ("safety", 2, ["schema"])
     assert told["rule"] == "safety.self-harm"
     assert told["path"] == "/content/statement"
-    assert told["admissible"] == "a text without this"
+    assert told["admissible"] == "Remove the flagged content from the text"
     await staged(stage, scene, "Frodo cuts down the orc and kicks its head away.")
 
 

@@ -167,7 +167,7 @@ def _address(column: Column, value: Any) -> str:
     text = _text(column, value)
     scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
     if colon and scheme.lower() in RUNNING_SCHEMES:
-        reason = f"{scheme.lower()}: addresses are not allowed. Give one like https://..."
+        reason = f"Give an address like https://example.org; {scheme.lower()}: is not allowed."
         raise InvalidInput("field.address", reason)
     return text
 

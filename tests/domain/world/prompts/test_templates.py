@@ -76,8 +76,10 @@ def test_parameters_are_those_of_the_template_and_no_others() -> None:
     given = {"location": "Inn [weather]", "weather": "fog", "timeOfDay": "dusk"}
 
     assert wrong_parameters(ambience, given) is None
-    assert wrong_parameters(ambience, {**given, "x": ""}) == "the template has no variable x"
-    assert wrong_parameters(ambience, {}) == "there is no text for location, timeOfDay, weather"
+    assert wrong_parameters(ambience, {**given, "x": ""}) == "The template has no variable x."
+    assert wrong_parameters(ambience, {}) == (
+        "`parameters` has no text for location, timeOfDay, weather."
+    )
 
 
 def test_event_names_are_closed_and_well_formed() -> None:
