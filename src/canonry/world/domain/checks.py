@@ -40,7 +40,7 @@ class Problem:
 
 
 def problems(atlas: Atlas) -> Iterator[Problem]:
-    """All that is wrong or strange, in the order of the atlas."""
+    """Yield the faults and warnings of an atlas, in its order."""
     yield from _keys(atlas)
     yield from _named(atlas)
     yield from _references(atlas)
@@ -69,12 +69,12 @@ def _named(atlas: Atlas) -> Iterator[Problem]:
 
 
 def unreachable(atlas: Atlas) -> frozenset[str]:
-    """The locations to which no way leads from the starter; blocked exits lead nowhere."""
+    """Return the locations that no open exits connect to the starter location."""
     return frozenset(place.key for place in atlas.locations) - reachable(atlas, atlas.starter)
 
 
 def reachable(atlas: Atlas, start: str) -> frozenset[str]:
-    """The locations to which a way leads from `start`, itself among them."""
+    """Return the locations that open exits connect to `start`, including itself."""
     ways = {p.key: [e.to for e in p.exits if not e.blocked] for p in atlas.locations}
     seen, ring = {start}, {start}
     while ring:

@@ -47,7 +47,7 @@ def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: Model
 
 
 def generation_key(purpose: ModelPurpose, model: str, template_hash: str, context_hash: str) -> str:
-    """The same for the same question about the same context."""
+    """Return a key for a question about a context."""
     return digest([str(purpose), model, template_hash, context_hash])
 
 
@@ -79,10 +79,10 @@ class Generated:
 HOUR: Final = 3_600 * SECOND
 HOURS_MAX: Final = 24 * 31
 BOUNDS_MS: Final = (10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
-"""Latencies are counted between these."""
+"""Bounds of the latency buckets, in milliseconds."""
 MODELS_MAX: Final = 50
 SPACES_MAX: Final = 1_000
-"""Events of later spaces are counted as of none in particular."""
+"""Limit of spaces with their own counts; later ones count together."""
 DISTINCT_MAX: Final = 20_000
 OTHER: Final = "other"
 
@@ -310,12 +310,12 @@ def _latency(sums: UsageSums, share: float) -> int | None:
 
 WORLDS_MAX: Final = 50
 CONTEXTS_MAX: Final = 10_000
-"""So many contexts are remembered as given out, the latest of a process."""
+"""Limit of the remembered contexts that a process gave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """A proposal that was admitted, as far as later ones are held against it."""
+    """The parts of an admitted proposal that later ones are compared with."""
 
     proposal: str
     player: str
@@ -358,7 +358,7 @@ class Lately:
             self.said.add(one.proposal, place, said)
 
     def forget_before(self, instant: Instant) -> None:
-        """Drop what was admitted too long ago to matter."""
+        """Drop admissions that are too old to matter."""
         gone = 0
         while self.admitted and self.admitted[0].at < instant:
             one = self.admitted.popleft()

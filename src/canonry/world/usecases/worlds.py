@@ -49,7 +49,7 @@ _CANDIDATES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundWorld:
-    """A world as it is now; `tick` None: nobody has set its clock yet."""
+    """The current state of a world; `tick` None: its clock is not set."""
 
     space: SpaceId
     name: str
@@ -61,7 +61,7 @@ class BoundWorld:
 
     @property
     def now(self) -> Tick:
-        """The current tick; before anybody has set the clock, 0."""
+        """The current tick; 0 before the clock is set."""
         return Tick(0) if self.tick is None else self.tick
 
     @property
@@ -116,7 +116,7 @@ async def require_world(canon: Canon, caller: Caller, space: str) -> BoundWorld:
 
 
 async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
-    """The world in a space, if there is one."""
+    """Return the world in a space, or None."""
     heart_id = thing_id_of(space, WORLD_KEY)
     found = await canon.within(space).things((space, heart_id))
     opened, heart = found.get(space), found.get(heart_id)
@@ -168,7 +168,7 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
 NEARBY_MAX: Final = 20
 INVENTORY_MAX: Final = 200
 _REALM_DEPTH: Final = 12
-"""Realms that lie in more realms than this, one around the other, are looked up so far."""
+"""Limit of the nesting depth of realms in a lookup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +205,13 @@ class WorldAt:
         return found
 
     async def location_of(self, mover: Entity) -> Entity | None:
-        """Where a mover was; None: nobody knows."""
+        """Return a mover's location; None if it is unknown."""
         for edge in await self.edges(LOCATED_IN, mover.id, kinds=(mover.entity_type, "")):
             return await self.find(edge.to_id, WorldType.LOCATION)
         return None
 
     async def inventory_of(self, *holders: str) -> tuple[Sequence[Entity], bool]:
-        """The items that these held or that lay there, by name; and whether there were more."""
+        """Return the items of these holders by name, and whether there are more."""
         ids = map(EntityId, holders)
         edges = await self.edges(HELD_BY, *ids, outward=False, limit=INVENTORY_MAX + 1)
         known = await self.all((edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM)
@@ -232,12 +232,12 @@ class WorldAt:
         return await self.all([hit.id for hit in hits], *types)
 
     async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
-        """Those of `ids` that were, by id."""
+        """Return the existing items among `ids`, by id."""
         found = await self.canon.within(self.world.space).things(ids)
         return await self.those(found.values(), *types)
 
     async def those(self, found: Iterable[Thing], *types: WorldType) -> Mapping[str, Entity]:
-        """Those of what was found that were, by id."""
+        """Return the found items that existed at the tick, by id."""
         things: dict[str, Entity] = {
             thing.id: thing
             for thing in found
@@ -542,7 +542,7 @@ class WorldDraft:
     async def latest_edges(
         self, rel_type: str, entity: EntityId, *, kinds: Iterable[str] = ("",)
     ) -> Sequence[RelationDraft]:
-        """The edges outwards that nothing has ended, also those that begin after the draft."""
+        """Return open outward edges, including those that begin after the draft."""
         then, self.at = self.at, Instant(FOREVER - 1)
         try:
             return await self.edges(rel_type, entity, kinds=kinds)
@@ -560,7 +560,7 @@ class WorldDraft:
         since: Instant | None = None,
         until: Instant | None = None,
     ) -> RelationId:
-        """Say that an edge holds, from now on unless `since` is given, and maybe `until` when."""
+        """Add an edge that holds from `since` (default now) until `until`."""
         given = {key: value for key, value in (properties or {}).items() if value is not None}
         label = f"{rel_type}/{from_id}/{kind}/{to_id}"
         made = make_relation(
@@ -587,7 +587,7 @@ class WorldDraft:
         *,
         reason: str,
     ) -> bool:
-        """End what stands and is not wanted, and `join` what is wanted and does not stand.
+        """End edges that are not wanted, and `join` the wanted ones that are missing.
 
         Whether that changes anything.
         """
@@ -601,7 +601,7 @@ class WorldDraft:
         return asked.keys() != standing.keys()
 
     def end(self, edge: RelationDraft, *, heir: RelationId | None = None, reason: str) -> None:
-        """Say that an edge holds no longer."""
+        """End an edge."""
         self._ended.add(edge.id)
         self.entries.append(
             RelationEnded(relation_id=edge.id, until=self.at, superseded_by=heir, reason=reason)
@@ -615,7 +615,7 @@ class WorldDraft:
         properties: Mapping[str, Any],
         description: str = "",
     ) -> None:
-        """Write that something happened at the tick of the draft; `label` names it alone."""
+        """Record an event at the tick of the draft; `label` must be unique in the draft."""
         self.entries.append(
             make_event(
                 lambda _: self.new_id(label),
@@ -677,7 +677,7 @@ async def change_world(
 def changing(
     write: Callable[Concatenate[WorldDraft, P], Awaitable[None]],
 ) -> Callable[Concatenate[Canon, Caller, BoundWorld, P], Awaitable[None]]:
-    """A use case out of what writes into a draft: it is committed at the world's current tick."""
+    """Make a use case that commits a draft at the world's current tick."""
 
     @wraps(write)
     async def change(

@@ -93,7 +93,7 @@ RULES: Final = {
     "rate.tokens": "Wait for retryAfterMs, or send a proposal with fewer tokens",
     "audit.unavailable": "Send the same proposal again in a few seconds",
 }
-"""Every rule but those of safety, with what would be admissible instead."""
+"""Every rule except those of safety, with the advice that a rejection gives."""
 
 LASTING: Final = frozenset(
     {
@@ -109,7 +109,7 @@ LASTING: Final = frozenset(
         "text.claims-arrival",
     }
 )
-"""Rules of gate 3 whose word time does not change: they hold for what is scheduled, too."""
+"""Rules of gate 3 that time does not affect; they also apply to scheduled proposals."""
 
 _UNSAFE: Final = "Remove the flagged content from the text"
 
@@ -128,14 +128,14 @@ class Rejection:
 
     @property
     def gate_index(self) -> int:
-        """The place of the gate in their order, from 1."""
+        """Position of the gate in the order, from 1."""
         return ORDER.index(self.gate) + 1
 
 
 def refusal(
     rule: str, reason: str, *, path: str | None = None, retry_after_ms: int | None = None
 ) -> Rejection:
-    """The refusal by a rule, with its gate and what would be admissible."""
+    """Return the rejection by a rule, with its gate and advice."""
     named = rule.partition(".")[0]
     gate = GateName(named) if named in ORDER else GateName.INVARIANTS
     admissible = _UNSAFE if gate is GateName.SAFETY else RULES[rule]
@@ -178,7 +178,7 @@ class Laid:
 
 
 def not_here(person: Person) -> Rejection | None:
-    """The dead and the absent neither act nor take part."""
+    """Refuse a person that is dead or absent."""
     if not person.alive:
         return refusal("person.dead", f"{person.name} is dead.")
     if not person.present:
@@ -187,7 +187,7 @@ def not_here(person: Person) -> Rejection | None:
 
 
 def apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejection | None:
-    """Two who have to do with each other are at one place."""
+    """Refuse two participants at different locations."""
     if one is None or one != other:
         return refusal("position.elsewhere", reason)
     return None
@@ -201,7 +201,7 @@ def missing(person: Person, place: EntityId | None, reason: str) -> Rejection | 
 def no_passage(
     way: KnownWay | None, direction: Direction, held: Collection[str]
 ) -> Rejection | None:
-    """Nobody goes where no exit leads, where it is blocked, or without what it requires."""
+    """Refuse a missing or blocked exit, or one whose required item is not held."""
     if way is None:
         return refusal("exit.unknown", f"No exit leads {direction} from there.")
     if way.blocked:
@@ -218,7 +218,7 @@ def cannot_open(
     ways: Mapping[Direction, KnownWay],
     forbidden: Mapping[str, str],
 ) -> Rejection | None:
-    """One exit leads in each direction, to another place, and not where the world forbids it."""
+    """Refuse an exit to its own location, or in a taken or forbidden direction."""
     if ends[0] == ends[1]:
         return refusal("exit.to-itself", "An exit cannot lead to its own location.")
     if direction in ways:
@@ -229,7 +229,7 @@ def cannot_open(
 
 
 def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
-    """The layer of the same type that holds at a tick at which the new one would."""
+    """Return a layer of the same type that overlaps the new one in time."""
     for each in layers:
         apart_in_time = (each.until is not None and each.until < new.since) or (
             new.until is not None and new.until < each.since
@@ -240,7 +240,7 @@ def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
 
 
 def not_held(stack: Stack, holder: EntityId, wanted: int | None) -> Rejection | None:
-    """Only who has something gives it, and no more than there is."""
+    """Refuse a transfer by another holder or of more than the quantity held."""
     if stack.holder != holder:
         return refusal("item.held-otherwise", f"{stack.name} has another holder.")
     if wanted is not None and wanted > stack.quantity:
@@ -250,7 +250,7 @@ def not_held(stack: Stack, holder: EntityId, wanted: int | None) -> Rejection | 
 
 
 def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
-    """Nobody spends what they do not have."""
+    """Refuse to spend more of a resource than the person has."""
     has = person.resources.get(resource, 0)
     if has < amount:
         reason = f"{person.name} has {has} of {resource}, not {amount}."
@@ -293,7 +293,7 @@ _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
 def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
-    """A claim of the text that the world does not hold, if there is one."""
+    """Return the rejection of the first false claim in a text, if any."""
     known = frozenset(exits)
     for sentence in _SENTENCE.findall(text):
         if _UNREAL.search(sentence):
@@ -603,7 +603,7 @@ _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
 def read_proposal(player: str, sent: Any, now: Instant) -> Proposed | Rejection:
-    """The proposal that somebody sent at `now`, or why it is none."""
+    """Return the proposal sent at `now`, or its rejection by the schema."""
     envelope = _read(sent, Envelope)
     if isinstance(envelope, Rejection):
         return envelope
@@ -615,10 +615,10 @@ def read_proposal(player: str, sent: Any, now: Instant) -> Proposed | Rejection:
 
 
 def recorded_proposal(player: str, sent: Any) -> Proposed:
-    """A proposal that was read before, whenever that was.
+    """Return a recorded proposal, without checking its age.
 
     Raises:
-        BrokenInvariant: `proposal.unreadable`, the record is none of an admitted proposal.
+        BrokenInvariant: `proposal.unreadable`, the record is not an admitted proposal.
     """
     envelope = _read(sent, Envelope)
     read = envelope if isinstance(envelope, Rejection) else _actions(player, envelope)
