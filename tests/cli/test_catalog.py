@@ -119,8 +119,8 @@ def test_files_that_are_no_catalog_are_refused(tmp_path: Path) -> None:
     for path, words in (
         (no_json, "is no JSON: line 1"),
         (latin, "is not UTF-8"),
-        (strange, "is called by no array"),
-        (listed, "holds no object"),
+        (strange, "must have the name of an array"),
+        (listed, "must be an object"),
     ):
         done = run(tmp_path, "import", str(path))
         assert done.returncode == 2
@@ -139,7 +139,7 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
     ("projects.csv", f'id,name,slug\n{LAB},"a,b\n{LAB_ROW}', "line 3: unexpected end of data"),
     ("projects.csv", f"id,name,slug\n{LAB},{'x' * 1_000_001},b\n", "line 2: field larger"),
     ("projects.csv", f"id,name,slug\n{LAB},a\0,b\n", "projects[0].name: The text must not"),
-    ("projects.csv.gz", b"no gzip", "was not packed by gzip"),
+    ("projects.csv.gz", b"no gzip", "is no gzip file"),
     ("projects.csv.gz", gzip.compress(b"id,name,slug\n" * 99, mtime=0)[:-9], "is damaged"),
     ("a.json", '{"projects": [], "projects": []}', "an object has 'projects' twice"),
     ("a.json", f'{{"projects": [{{"id": "{LAB}", "a": 1, "a": 2}}]}}', f"id {LAB} has 'a' twice"),
@@ -202,7 +202,7 @@ def test_rows_of_several_files_are_told_apart(tmp_path: Path) -> None:
 def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
     done = run(tmp_path, "import", written(tmp_path, {}))
 
-    assert (done.returncode, done.stdout) == (0, "there are no rows in what was given\n")
+    assert (done.returncode, done.stdout) == (0, "the files have no rows\n")
 
 
 def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path) -> None:

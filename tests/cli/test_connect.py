@@ -54,7 +54,7 @@ def test_a_connected_client_starts_a_server_that_serves(tmp_path: Path) -> None:
     done = connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
 
     assert done.returncode == 0, done.stderr
-    assert "Tried: it starts in" in done.stdout
+    assert "Tested: it starts in" in done.stdout
     entry = servers(file_of("cursor", tmp_path), "cursor")["canonry"]
     assert isinstance(entry, dict)
     assert Path(entry["command"]).is_absolute()
@@ -95,7 +95,7 @@ def test_connecting_twice_changes_nothing_and_undoing_gives_the_bytes_back(tmp_p
 
     assert first.returncode == second.returncode == undone.returncode == 0, first.stderr
     assert "is kept in" in first.stdout
-    assert "connected already" in second.stdout
+    assert "already connected" in second.stdout
     assert "// of course" in once
     assert list(json_text.read(once)["context_servers"]) == ["canonry", "other"]
     assert path.read_text(encoding="utf-8") == COMMENTED
@@ -159,7 +159,7 @@ def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path
     odd = connect(tmp_path, "cursor", "--name", "a b")
 
     assert [each.returncode for each in (done, relative, unknown, odd)] == [2, 2, 2, 2]
-    assert "before --" in relative.stderr
+    assert "before the `--`" in relative.stderr
     assert "cursor" in unknown.stderr
     assert not file_of("cursor", tmp_path).exists()
 
@@ -169,7 +169,7 @@ def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path
     [
         (("--agent-type", "Reeder"), "did you mean Reader"),
         (("--toolsets", "narrative"), "No agent type is set"),
-        (("--http", "127.0.0.1:8000", "--agent-type", "Reader"), "leave --http out"),
+        (("--http", "127.0.0.1:8000", "--agent-type", "Reader"), "Leave --http out"),
         (("--tools", "fnid"), "did you mean find"),
         (("--read-only", "--tools", "propose", "--agent-type", "Reader"), "may call none"),
     ],

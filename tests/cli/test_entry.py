@@ -42,7 +42,7 @@ def test_a_slip_in_a_command_is_told_the_nearest_one_and_nothing_where_none_is_n
         code, _, said = run(slip)
 
         assert code == 2
-        assert said.endswith(f"Error: there is no command {told}\n")
+        assert said.endswith(f"Error: There is no command {told}\n")
 
 
 def test_help_names_every_command_and_every_exit_code() -> None:
@@ -152,7 +152,7 @@ def test_a_tool_is_explained() -> None:
 
     assert code == 0
     assert "roles     CanonKeeper" in out
-    assert "lives in  src/canonry/narrative/toolset/facts.py:" in out
+    assert "code      src/canonry/narrative/toolset/facts.py:" in out
     assert "evidence_refs" in out
 
 

@@ -61,9 +61,9 @@ def test_a_server_that_a_person_started_says_what_it_waits_for(tmp_path: Path) -
     os.close(ours)
     server.communicate(timeout=60)
 
-    assert first.startswith("canonry: waiting for an MCP client on standard input")
+    assert first.startswith("canonry: Waiting for an MCP client on standard input")
     assert (
-        second == f"canonry: to connect a client, run `{sys.executable} -m canonry.cli connect`\n"
+        second == f"canonry: To connect a client, run `{sys.executable} -m canonry.cli connect`.\n"
     )
 
 
@@ -117,7 +117,7 @@ def test_what_says_a_name_is_listed_with_the_options_that_erase_it(store: Path) 
     option, entity = found[0].split()[:2]
     plan = on(store, "erase", option, entity)
     assert plan.returncode == 0, plan.stderr
-    assert "would go" in plan.stdout
+    assert "would be erased" in plan.stdout
 
     assert on(store, "erase", "--find", "Smaug").returncode == 3
     assert on(store, "erase", "--find", "thorin", "--yes").returncode == 2

@@ -93,7 +93,7 @@ def test_f3_a_link_within_the_project_stays_a_link(project: Path) -> None:
 def test_f3_settings_that_are_no_file_are_refused_and_not_waited_for(project: Path) -> None:
     os.mkfifo(project / ".mcp.json")
     assert (done := in_project(project)).returncode == 2, done.stderr
-    assert "it is no file" in done.stderr
+    assert "it is not a file" in done.stderr
 
 
 async def a_store(folder: Path) -> None:

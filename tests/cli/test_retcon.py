@@ -43,7 +43,7 @@ def test_what_a_scene_made_is_listed_and_falls_with_yes(tmp_path: Path) -> None:
     listed = canonry(*asked)
     assert (listed.returncode, fact in listed.stdout) == (0, True)
     assert "made by the scene: 1" in listed.stdout
-    assert "nothing was changed" in listed.stdout
+    assert "Nothing was changed" in listed.stdout
     assert asyncio.run(level_of(tmp_path, fact)) == "canon"
 
     done = canonry(*asked, "--yes", "--reason", "another table")

@@ -178,7 +178,7 @@ def test_erasing_shows_its_plan_first(copy: Path) -> None:
     plan = canonry("erase", "--entity", entity, "--data", data)
 
     assert plan.returncode == 0, plan.stderr
-    assert "nothing was changed" in plan.stdout
+    assert "Nothing was changed" in plan.stdout
     assert exported(copy / "data") == before
 
     called = ("--also-called", "watch the")

@@ -51,7 +51,7 @@ def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) ->
 
     shown = canonry(*asked)
     assert "1 entities      of which nobody else says anything" in shown.stdout
-    assert "nothing was changed" in shown.stdout
+    assert "Nothing was changed" in shown.stdout
     done = canonry(*asked, "--yes", "--reason", "the wrong file")
     assert "1 sources       withdrawn" in done.stdout
     assert canonry(*asked, "--yes").returncode == 3
@@ -67,13 +67,13 @@ def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) ->
 def test_an_account_into_which_nothing_was_brought_has_nothing_to_undo(tmp_path: Path) -> None:
     ingested(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
-    assert "nothing was brought" in canonry("undo", "--user", BOB, *data).stdout
+    assert "has no sources" in canonry("undo", "--user", BOB, *data).stdout
     assert canonry("undo", "--source", "x", *data).returncode == 2
 
 
 def test_without_a_rule_everything_is_kept(tmp_path: Path) -> None:
     ingested(tmp_path, "Acme")
-    assert "no rule says" in canonry("retain", "--yes", "--data", str(tmp_path)).stdout
+    assert "No retention rule is set" in canonry("retain", "--yes", "--data", str(tmp_path)).stdout
 
 
 def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
@@ -82,19 +82,19 @@ def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
     settings = tmp_path / "canonry.toml"
     settings.write_text("[policy.truth.retention]\nbrought_days = 36500\nwithdrawn_days = 36500\n")
     data = ("--data", str(tmp_path))
-    assert "nothing is due" in canonry("retain", "--config", str(settings), *data).stdout
+    assert "Nothing is due" in canonry("retain", "--config", str(settings), *data).stdout
 
     rule = ("retain", "--brought-days", "0", "--user", ANN, *data)
     shown = canonry(*rule)
     assert "1 sources to withdraw, 0 things to erase" in shown.stdout
-    assert "nothing was changed" in shown.stdout
+    assert "Nothing was changed" in shown.stdout
     assert "done; 0 entries" in canonry(*rule, "--yes").stdout
-    assert "nothing is due" in canonry(*rule).stdout
+    assert "Nothing is due" in canonry(*rule).stdout
 
     erase = ("retain", "--withdrawn-days", "0", *data)
     assert "0 sources to withdraw" in canonry(*erase).stdout
     assert "done; " in canonry(*erase, "--yes").stdout
-    assert "nothing is due" in canonry(*erase).stdout
+    assert "Nothing is due" in canonry(*erase).stdout
     entries = asyncio.run(entries_of(tmp_path))
     assert [source in e.targets for e in entries if isinstance(e, Erased)] == [True]
     assert any(isinstance(each, Redacted) and gone in each.ids for each in entries)

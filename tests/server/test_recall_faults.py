@@ -181,7 +181,7 @@ async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_runnin
 
         mended = canonry_in_a_thread("rebuild", "--data", str(world.data))
 
-        assert "dropped the damaged index" in mended.stdout
+        assert "dropped the damaged vector index" in mended.stdout
         await world.until(vectors=TURNS, complete=True)
         assert await world.until_whole(server, ASKED)
     assert world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"] == []

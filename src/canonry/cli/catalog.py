@@ -1,4 +1,4 @@
-"""`canonry catalog import` and `canonry catalog export`: how a catalog's data get in and out."""
+"""`canonry catalog import` and `canonry catalog export`: read and write files of a catalog."""
 
 import csv
 import gzip
@@ -44,22 +44,21 @@ _CALCULATED: Final = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[ ']*[\t
 
 
 def sheltered(text: str) -> str:
-    """The cell for a text."""
+    """Return the cell for a text, quoted if a spreadsheet would calculate it."""
     return _QUOTE + text if _CALCULATED.match(text) else text
 
 
 def unsheltered(cell: str) -> str:
-    """The text of a cell; the inverse of `sheltered`."""
+    """Return the text of a cell; the inverse of `sheltered`."""
     return cell[1:] if cell.startswith(_QUOTE) and _CALCULATED.match(cell, 1) else cell
 
 
-# Files of a catalog that are read: one JSON object of arrays, or one CSV file an array.
+# Input files of a catalog: one JSON object of arrays, or one CSV file for each array.
 #
-# What a file says is either understood as it stands or refused: nothing that is said twice, cut off
-# or in the wrong place is guessed at.
+# Duplicate, cut off or misplaced content is refused; nothing is guessed.
 
 LIST_MARK: Final = ";"
-"""Between the ids of a list in a cell."""
+"""Separator of the ids in a cell."""
 
 CELL_MAX: Final = 1_000_000
 ZIPPED: Final = ".gz"
@@ -70,27 +69,27 @@ _NAMED: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFiles:
-    """The arrays of all files together; `starts` says which row of an array begins which file."""
+    """The arrays of all files; `starts` has the first row of each file in an array."""
 
     arrays: dict[str, list[Any]] = field(default_factory=dict)
     starts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
 
     def add(self, name: str, rows: list[Any], file: Path) -> None:
-        """Put the rows of a file behind those that are there."""
+        """Append the rows of a file."""
         known = self.arrays.setdefault(name, [])
         self.starts.setdefault(name, []).append((len(known), file.name))
         known.extend(rows)
 
     def divisions(self) -> Iterator[str]:
-        """For each array that several files make up: where in it the rows of each begin."""
+        """Yield a line about each array of several files, with the first row of each file."""
         for name, starts in self.starts.items():
             if len(starts) > 1:
                 places = ", ".join(f"from {name}[{first}] on {file}" for first, file in starts)
-                yield f"{name} come from {len(starts)} files: {places}"
+                yield f"{name} come from {len(starts)} files: {places}."
 
 
 def read_files(files: Sequence[Path]) -> CatalogFiles:
-    """All arrays of `files`; a CSV file is called by its array, as `entities.csv`.
+    """Return all arrays of `files`; a CSV file has the name of its array, such as `entities.csv`.
 
     Raises:
         InvalidInput: `catalog.unreadable` or `catalog.malformed`, with the file.
@@ -104,19 +103,19 @@ def read_files(files: Sequence[Path]) -> CatalogFiles:
                 else _json_arrays(file)
             )
         except UnicodeDecodeError as error:
-            raise _unreadable(file, "is not UTF-8; save it as that") from error
+            raise _unreadable(file, "is not UTF-8. Save it as UTF-8.") from error
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise _unreadable(file, "is damaged, or was not packed by gzip") from error
+            raise _unreadable(file, "is damaged, or is no gzip file.") from error
         for name, rows in arrays.items():
             if not isinstance(rows, list):
-                message = f"{file.name}: {name[:_NAMED]!a} is an array of objects"
+                message = f"{file.name}: {name[:_NAMED]!a} must be an array of objects."
                 raise InvalidInput("catalog.malformed", message, path=str(file))
             found.add(name, rows, file)
     return found
 
 
 def _unpacked(file: Path) -> Path:
-    """What the file is called when it is not packed."""
+    """Return the name of the file without `.gz`."""
     return file.with_suffix("") if file.suffix.lower() == ZIPPED else file
 
 
@@ -142,13 +141,13 @@ def _json_arrays(file: Path) -> Mapping[str, Any]:
         found = json.loads(content, object_pairs_hook=row_of, parse_constant=no_number)
     except json.JSONDecodeError as error:
         spot = f"line {error.lineno}, column {error.colno}"
-        raise _unreadable(file, f"is no JSON: {spot}: {error.msg}") from error
+        raise _unreadable(file, f"is no JSON: {spot}: {error.msg}.") from error
     except RecursionError as error:
-        raise _unreadable(file, "is nested too deep to be a catalog") from error
+        raise _unreadable(file, "is nested too deeply for a catalog.") from error
     except ValueError as error:
-        raise _unreadable(file, "holds a number of too many digits") from error
+        raise _unreadable(file, "has a number with too many digits.") from error
     if not isinstance(found, dict):
-        message = f"{file.name} holds no object with the arrays {', '.join(TABLES)}"
+        message = f"{file.name} must be an object with some of the arrays {', '.join(TABLES)}."
         raise InvalidInput("catalog.malformed", message, path=str(file))
     return found
 
@@ -160,13 +159,13 @@ def _said_twice(file: Path, pairs: Sequence[tuple[str, Any]]) -> InvalidInput:
     which = (
         f"the object with the id {own}" if isinstance(own, str) and is_uuid(own) else "an object"
     )
-    return _unreadable(file, f"is ambiguous: {which} has {twice[:_NAMED]!a} twice")
+    return _unreadable(file, f"is ambiguous: {which} has {twice[:_NAMED]!a} twice.")
 
 
 def _csv_arrays(file: Path) -> Mapping[str, Any]:
     table = TABLES.get(_unpacked(file).stem)
     if table is None:
-        message = f"{file.name} is called by no array; call it one of {', '.join(TABLES)}"
+        message = f"{file.name} must have the name of an array: {', '.join(TABLES)}."
         raise InvalidInput("catalog.malformed", message, path=str(file))
     csv.field_size_limit(CELL_MAX)
     with _open(file) as text:
@@ -202,11 +201,11 @@ def _column(table: CatalogTable, name: str, file: Path) -> Column:
         if column.name == name:
             return column
     known = ", ".join(column.name for column in table.columns)
-    raise _unreadable(file, f"has an unknown column {name[:_NAMED]!a}; known are {known}")
+    raise _unreadable(file, f"has an unknown column {name[:_NAMED]!a}. Columns: {known}.")
 
 
 def _value(column: Column, cell: str) -> Any:
-    """What a cell says: an empty one is null, where the field may be."""
+    """Return the value of a cell; an empty cell is null if the field allows it."""
     if not cell:
         return "" if column.required and column.empty and column.form is Form.TEXT else None
     if column.form is Form.UUIDS:
@@ -235,29 +234,29 @@ Examples:
 
 \b
 A JSON file is one object with any of the arrays projects, entities, sourceItems,
-distributionEvents, videos and relations. A CSV file is called by its array.
-Either may be packed by gzip, as catalog.json.gz.
+distributionEvents, videos and relations. A CSV file has the name of its array.
+Both may be compressed by gzip, such as catalog.json.gz.
 """
 
 
 @click.group()
 def catalog() -> None:
-    """Bring a catalog in, or write it out."""
+    """Import or export a catalog."""
 
 
 @catalog.command("import", epilog=IMPORT_EPILOG)
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--lenient", is_flag=True, help="Store what is right, and tell every refused row.")
-@click.option("--dry-run", is_flag=True, help="Check everything and store nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Tell the outcome as JSON.")
+@click.option("--lenient", is_flag=True, help="Store the valid rows, and list the refused ones.")
+@click.option("--dry-run", is_flag=True, help="Check the files and store nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
 @awaited
 async def import_(
     *, files: tuple[Path, ...], lenient: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> None:
-    """Store the rows of FILES, each under its id; a second run adds nothing.
+    """Store the rows of FILES, each under its id. A second run adds nothing.
 
-    Everything is checked first. One row that is wrong refuses the whole import, unless --lenient.
+    All rows are checked first. Without --lenient, one invalid row refuses the whole import.
     """
     settings = settings_from(given)
     found = read_files(files)
@@ -297,14 +296,14 @@ async def import_(
 async def export(
     *, file: Path | None, folder: Path | None, projects: tuple[str, ...], **given: Any
 ) -> None:
-    """Write the catalog to FILE, or to standard output, as `canonry catalog import` reads it.
+    """Write the catalog to FILE or to standard output, for `canonry catalog import`.
 
-    Equal catalogs give equal bytes, in whatever order their rows came.
+    Equal catalogs give equal bytes.
     """
     if file is not None and folder is not None:
-        raise click.UsageError("name a file or --csv, not both")
+        raise click.UsageError("Give FILE or --csv, not both.")
     if not all(map(is_uuid, projects)):
-        raise click.UsageError("--project takes the UUID of a project")
+        raise click.UsageError("--project takes the UUID of a project.")
     spaces = frozenset(SpaceId(each.lower()) for each in projects) if projects else None
     async with await open_kept_store(settings_from(given), existing=True) as store:
         with progress("exporting rows") as told:
@@ -317,7 +316,7 @@ async def export(
 
 
 async def _write_json(rows: TableRows, out: TextIO) -> None:
-    """All arrays as one object, a row a line, so that two exports can be compared line by line."""
+    """Write all arrays as one object, one row a line, for comparison by line."""
     names = list(TABLES)
     current, between = names.pop(0), "\n"
     out.write(f'{{\n"{current}": [')
@@ -339,7 +338,7 @@ def _next_array(out: TextIO, names: list[str], between: str) -> tuple[str, str]:
 
 
 async def _write_csv(rows: TableRows, folder: Path) -> None:
-    """Each array as a file of its own in `folder`, which is made if it is missing."""
+    """Write each array to its own file in `folder`."""
     with ExitStack() as files:
         writers = _begun(folder, files)
         async for array, row in rows:
@@ -363,7 +362,7 @@ def _cell(value: Any) -> Any:
 
 
 def _complain(error: InvalidInput, found: CatalogFiles) -> None:
-    """Tell the faults that the error's own line has no room for."""
+    """Print all faults, if the error has several."""
     problems = error.details.get("problems", ())
     if len(problems) > 1:
         for problem in problems[:SHOWN]:
@@ -397,4 +396,4 @@ def _print(report: CatalogImported, found: CatalogFiles) -> None:
             tell_line(line)
         click.echo(f"{report.refused} rows were refused")
     elif not any(found.arrays.values()):
-        click.echo("there are no rows in what was given")
+        click.echo("the files have no rows")

@@ -1,4 +1,4 @@
-"""`canonry demo`: a small world that is played through a real server."""
+"""`canonry demo`: play a small world through real servers."""
 
 import asyncio
 import json
@@ -28,14 +28,14 @@ START_SECONDS = 60.0
 
 
 class Troupe:
-    """The agents by role; each call goes over the wire to that agent's own server."""
+    """Connected clients by role; each has its own server."""
 
     def __init__(self, clients: Mapping[str, Client]) -> None:
         """Take connected clients."""
         self._clients = clients
 
     async def ask(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
-        """What the tool answers; an error is a value as well, under `error`."""
+        """Call a tool and return its reply; an error is returned under `error`."""
         try:
             result = await self._clients[role].call_tool(tool, arguments)
         except MCPError as error:
@@ -45,24 +45,24 @@ class Troupe:
         return reply
 
     async def do(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The same where an error would be a defect of the demonstration.
+        """Call a tool and return its reply; an error is a defect of the demonstration.
 
         Raises:
-            BrokenInvariant: `demo.refused`, with what the server said.
+            BrokenInvariant: `demo.refused`, with the message of the server.
         """
         reply = await self.ask(role, tool, **arguments)
         if "error" in reply:
-            message = f"{tool} was refused to {role}: {reply['error'].get('message')}"
+            message = f"The call of {tool} by {role} failed: {reply['error'].get('message')}"
             raise BrokenInvariant("demo.refused", message)
         return reply
 
 
 @asynccontextmanager
 async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
-    """Start a server for every role at once; all of them end with the block.
+    """Start a server for every role; all servers end with the block.
 
     Raises:
-        Unavailable: `demo.no-server`, one did not start.
+        Unavailable: `demo.no-server`, a server did not start.
     """
     settings = _no_settings(data)
     loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
                 clients = {role: await future for role, future in ready.items()}
             yield Troupe(clients)
         except TimeoutError as error:
-            message = f"a server did not start within {START_SECONDS:g} s"
+            message = f"A server did not start within {START_SECONDS:g} s. Run the demo again."
             raise Unavailable("demo.no-server", message) from error
         finally:
             over.set()
@@ -102,7 +102,7 @@ def _server(role: str, data: Path, settings: Path) -> StdioServerParameters:
 
 
 def _no_settings(data: Path) -> Path:
-    """A settings file that lets the Narrator speak as the game master; the user's is not read."""
+    """Write settings with all authorities for the Narrator; the user's are not read."""
     data.mkdir(parents=True, exist_ok=True)
     path = data / "demo.toml"
     with whole_file(path) as out:
@@ -116,7 +116,7 @@ async def _host(
     over: asyncio.Event,
     log: TextIO,
 ) -> None:
-    """Keep one client and its server alive: they must begin and end in the same task."""
+    """Run one client and its server, which must begin and end in the same task."""
     try:
         async with Client(stdio_client(server, errlog=log)) as client:
             ready.set_result(client)
@@ -124,7 +124,7 @@ async def _host(
     except Exception as error:
         if ready.done():
             raise
-        failure = Unavailable("demo.no-server", "a server of the demonstration did not start")
+        failure = Unavailable("demo.no-server", "A server of the demo did not start.")
         failure.__cause__ = error
         ready.set_exception(failure)
 
@@ -134,40 +134,40 @@ _SPEAKERS = {"gm": "the game master", "user": "a player", "entity": "a character
 
 
 class Teller:
-    """Prints, and counts what became canon and what was refused."""
+    """Prints the play, and counts accepted and refused proposals."""
 
     def __init__(self) -> None:
-        """Nothing has happened yet."""
+        """Start with zero counts."""
         self.accepted = 0
         self.refused = 0
         self._names: dict[str, str] = {}
 
     def call(self, thing_id: str, name: str) -> None:
-        """From now on, `name` is shown where the server says `thing_id`."""
+        """Print `name` instead of `thing_id` from now on."""
         self._names[thing_id] = f'"{name}"'
 
     def heading(self, text: str) -> None:
-        """A new step."""
+        """Print the heading of a step."""
         click.echo()
         tell(("bold", text))
 
     def note(self, text: str) -> None:
-        """Something that happened."""
+        """Print a line about a step."""
         click.echo(f"  {text}")
 
     def said(self, who: str, text: str) -> None:
-        """A turn at the table."""
+        """Print a turn of the scene."""
         tell(f"  {who}: ", ("italic", text))
 
     def denied(self, what: str, reply: Mapping[str, Any]) -> None:
-        """A call that was refused, with the reason that the agent was told."""
+        """Print a refused call with its error."""
         error = reply.get("error", {})
         self.refused += 1
         self._line("refused", "red", what)
         click.echo(f"           {error.get('code')} {error.get('message')}")
 
     def verdict(self, what: str, proposal: Mapping[str, Any]) -> None:
-        """How a proposal was decided, by which rule, and against what it stood."""
+        """Print the verdict on a proposal, its rule and its reason."""
         decision = proposal.get("decision") or {}
         rule = decision.get("rule", "undecided")
         if proposal["status"] == "accepted":
@@ -181,7 +181,7 @@ class Teller:
         self._wrapped(f"{rule}: {reason}")
 
     def explanation(self, why: Mapping[str, Any]) -> None:
-        """Why something is canon, since when, and what ended it."""
+        """Print the provenance of an item and how it ended."""
         self.note(f'"{why["says"]}" is {why["canon_level"]}.')
         recorded = why["recorded"]
         self._point("who, when", f"{recorded['agent_type']}, {_place(recorded)}")
@@ -220,7 +220,7 @@ Ids = dict[str, str]
 
 
 async def play(agents: Troupe) -> None:
-    """Play it from the first universe to the last question."""
+    """Play the whole demonstration."""
     teller = Teller()
     world = DemoWorld(agents, teller)
     await world.open()
@@ -231,15 +231,15 @@ async def play(agents: Troupe) -> None:
     await world.ask_about_the_retcon()
     await world.remember()
     teller.heading("In short")
-    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} things were refused,")
-    teller.note("and for each of them the log says who, when, by which rule, on what evidence.")
+    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} calls were refused,")
+    teller.note("and the log has the author, time, rule and evidence of each.")
 
 
 class DemoWorld:
-    """What the agents have made so far, by the names that the play uses."""
+    """The ids that the agents have created, by the names of the play."""
 
     def __init__(self, agents: Troupe, teller: Teller) -> None:
-        """Begin with nothing."""
+        """Start without ids."""
         self._agents = agents
         self._tell = teller
         self._ids: Ids = {}
@@ -248,7 +248,7 @@ class DemoWorld:
         self._proposed: dict[str, str] = {}
 
     async def open(self) -> None:
-        """A universe, the document that it rests on, its first things, and a story."""
+        """Create a universe, its document, its first entities, and a story."""
         self._tell.heading("1. The CanonKeeper opens a universe, from a document")
         keeper = "CanonKeeper"
         made = await self._agents.do(
@@ -304,7 +304,7 @@ class DemoWorld:
         self._tell.note(f"Saltmere, with {names}; Ilsa is at the Quay.")
 
     async def try_to_cheat(self) -> None:
-        """Writing canon without the right to."""
+        """Try to write canon without the right."""
         self._tell.heading("2. The Narrator tries to write canon directly")
         reply = await self._agents.ask(
             "Narrator",
@@ -319,7 +319,7 @@ class DemoWorld:
         self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
 
     async def play_scene(self, number: int) -> None:
-        """Play one of the scenes: say its words, make its proposals, canonize them."""
+        """Play a scene: append its turns, make its proposals, canonize it."""
         scene = json.loads(_SCENES)[number]
         self._tell.heading(scene["heading"])
         await self._open_scene(scene["title"], scene["place"])
@@ -333,7 +333,7 @@ class DemoWorld:
         await self._canonize(scene["end"])
 
     async def ask_why(self) -> None:
-        """What is true, and why, down to the words at the table; and what was true before."""
+        """Explain a fact down to its turn, and compare with the state before."""
         self._tell.heading("7. Is Odo Brand dead? Why, and since when?")
         fact = await self._fact("Odo Brand is dead")
         why = await self._agents.do("Narrator", "neo4j_explain", id=fact)
@@ -353,13 +353,13 @@ class DemoWorld:
         )
 
     async def ask_about_the_retcon(self) -> None:
-        """What was retconned is still there, with what replaced it."""
+        """Explain a retconned fact and its replacement."""
         self._tell.heading("8. And the silver lantern?")
         why = await self._agents.do("Narrator", "neo4j_explain", id=self._ids["lantern fact"])
         self._tell.explanation(why)
 
     async def remember(self) -> None:
-        """A memory may be wrong; it is nobody's truth but its owner's."""
+        """Store a memory that contradicts canon."""
         self._tell.heading("9. Ilsa remembers it in her own way, and canon does not mind")
         text = "Odo jumped. I saw his face, and he was smiling."
         await self._agents.do(
@@ -428,7 +428,7 @@ class DemoWorld:
         self._proposed[proposal["proposal_id"]] = label
 
     def _with_ids(self, value: Any) -> Any:
-        """The value with ids where it has names."""
+        """Return the value with ids in place of names."""
         if isinstance(value, list):
             return [self._with_ids(each) for each in value]
         named = isinstance(value, str) and value.startswith("@")
@@ -491,7 +491,7 @@ _SCENES: Final = r"""[
    {"statement": "Ilsa Vane carries a brass lantern", "involved_entity_ids": ["@Ilsa Vane"],
     "replaces": "@lantern fact"}]],
  "end": "6. The CanonKeeper canonizes the second scene"}]"""
-"""The words and proposals of each scene; `@` begins a name that has an id."""
+"""The turns and proposals of each scene; `@` marks a name with an id."""
 _THINGS = (
     ("Ilsa Vane", "character", "A ferrywoman who knows every stair in town."),
     ("Odo Brand", "character", "The harbour master, who knows every secret."),
@@ -513,25 +513,25 @@ EPILOG = examples(
     "--keep",
     type=OUT_FOLDER,
     metavar="DIR",
-    help="Keep the store in this new folder; else it is thrown away.",
+    help="Keep the store in this new folder.  [default: delete it]",
 )
 @click.option(
     "--inspect/--no-inspect",
     "inspects",
     default=None,
-    help="End with a link to the pages of what was played; else where a person looks on.",
+    help="End with a link to the inspector.  [default: on a terminal]",
 )
 def demo(*, keep: Path | None, inspects: bool | None) -> None:
-    """Play a small world through real MCP clients, and see what becomes canon and what does not.
+    """Play a small world through real MCP clients, and see what becomes canon.
 
-    It starts one server process for each agent, all on the same folder, as desktop clients do.
+    The demo starts a server process for each agent, all on the same folder.
     """
     if inspects is None:
         inspects = sys.stdout.isatty() and is_installed("inspector")
     if inspects:
         require_package("inspector", "--inspect")
     if keep is not None and keep.exists() and any(keep.iterdir()):
-        raise click.UsageError(f"{keep} is not empty; name a new folder")
+        raise click.UsageError(f"{keep} is not empty. Give a new folder with --keep.")
     started = time.monotonic()
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
@@ -554,10 +554,10 @@ async def _run(data: Path) -> None:
 def _next_steps(seconds: float, keep: Path | None) -> None:
     command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
     kept = "" if keep is None else f" --data {shlex.quote(str(keep.absolute()))}"
-    click.echo(f"\nThat took {seconds:.1f} s. To see which MCP clients it can connect, run:\n")
+    click.echo(f"\nThat took {seconds:.1f} s. To list the MCP clients that you can connect, run:\n")
     click.echo(f"  {command} connect")
-    click.echo("\nand to give one of them this server, with its own empty store or one you name:\n")
+    click.echo("\nTo connect one of them:\n")
     click.echo(f"  {command} connect claude-desktop{kept}")
     if keep is not None and is_installed("inspector"):
-        click.echo("\nTo look at what was played in a browser, and to decide there:\n")
+        click.echo("\nTo browse the world and decide proposals:\n")
         click.echo(f"  {command} inspect{kept}")

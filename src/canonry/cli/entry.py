@@ -1,4 +1,4 @@
-"""The entry: finds the command, and turns every failure into one clear line and an exit code."""
+"""Entry point: runs a command, and reports each failure in one line with an exit code."""
 
 import gc
 import os
@@ -34,37 +34,37 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "canonry.cli.connecting.command:connect",
         "Write the server into a client's settings.",
     ),
-    "token": ("canonry.cli.token:token", "Make a bearer token for a server's own secret."),
+    "token": ("canonry.cli.token:token", "Print a bearer token signed with the server's secret."),
     "demo": ("canonry.cli.demo:demo", "Play a small world and see what becomes canon."),
-    "inspect": ("canonry.cli.serve:inspect", "Look at the canon in a browser, and decide."),
-    "find": (f"{_PEOPLE}:find", "Look by words and meaning, or list what there is."),
-    "show": (f"{_PEOPLE}:show", "Show one thing by its name."),
-    "why": (f"{_PEOPLE}:why", "Tell why something is so."),
-    "timeline": (f"{_PEOPLE}:timeline", "Tell what happened, in order."),
-    "changes": (f"{_PEOPLE}:changes", "Tell what was written since you looked."),
-    "proposals": (f"{_PEOPLE}:proposals", "List what waits for a decision."),
-    "decide": (f"{_PEOPLE}:decide", "Decide what waits, merge, or take something back."),
-    "import": ("canonry.cli.imports:imports", "Bring in a transcript, or a log."),
-    "catalog": ("canonry.cli.catalog:catalog", "Bring a catalog in, or write it out."),
-    "world": ("canonry.cli.world.command:world", "Bring in, draw and check worlds to play in."),
+    "inspect": ("canonry.cli.serve:inspect", "Browse the canon and decide proposals in a browser."),
+    "find": (f"{_PEOPLE}:find", "Search by words and meaning, or list items."),
+    "show": (f"{_PEOPLE}:show", "Show one item by its name or id."),
+    "why": (f"{_PEOPLE}:why", "Explain why an item is canon."),
+    "timeline": (f"{_PEOPLE}:timeline", "List events in the order of story time."),
+    "changes": (f"{_PEOPLE}:changes", "List what was written since a time."),
+    "proposals": (f"{_PEOPLE}:proposals", "List what needs a decision."),
+    "decide": (f"{_PEOPLE}:decide", "Decide a proposal, merge entities, or retcon."),
+    "import": ("canonry.cli.imports:imports", "Import transcripts, documents or an exported log."),
+    "catalog": ("canonry.cli.catalog:catalog", "Import or export a catalog."),
+    "world": ("canonry.cli.world.command:world", "Import, draw and check worlds for play."),
     "export": ("canonry.cli.upkeep:export", "Write the whole log as JSON Lines."),
-    "verify": ("canonry.cli.upkeep:verify", "Prove that records and views agree."),
-    "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),
-    "backup": ("canonry.cli.upkeep:backup", "Copy the store while it serves."),
-    "restore": ("canonry.cli.upkeep:restore", "Put a backup into an empty folder."),
+    "verify": ("canonry.cli.upkeep:verify", "Check that records and views are intact."),
+    "rebuild": ("canonry.cli.upkeep:rebuild", "Rebuild all views from the records."),
+    "backup": ("canonry.cli.upkeep:backup", "Back up the store while servers run."),
+    "restore": ("canonry.cli.upkeep:restore", "Restore a backup into an empty folder."),
     "move": ("canonry.cli.upkeep:move", "Move a store into a database, or back."),
     "move-space": (
         "canonry.cli.upkeep:move_space",
         "Move a space to another server.",
     ),
-    "erase": ("canonry.cli.erase:erase", "Erase what was said of somebody, for good."),
-    "undo": ("canonry.cli.erase:undo", "Take back one file, import or correction."),
-    "retain": ("canonry.cli.erase:retain", "Keep to the rules of how long things are kept."),
-    "retcon": ("canonry.cli.erase:retcon", "Take back what a scene made canon."),
+    "erase": ("canonry.cli.erase:erase", "Erase the content of an item permanently."),
+    "undo": ("canonry.cli.erase:undo", "Withdraw one file, import or correction."),
+    "retain": ("canonry.cli.erase:retain", "Withdraw and erase sources that are too old."),
+    "retcon": ("canonry.cli.erase:retcon", "Retcon everything that a scene made canon."),
     "tools": ("canonry.cli.tools:tools", "List the tools, or explain one."),
-    "doctor": ("canonry.cli.upkeep:doctor", "Look what is wrong, and say what helps."),
+    "doctor": ("canonry.cli.upkeep:doctor", "Diagnose problems and suggest fixes."),
 }
-"""Command name to where it lives and what it does."""
+"""Module and attribute of each command, and its line in the help."""
 
 _MISSING: Final = missing_commands()
 for _missing in _MISSING:
@@ -77,7 +77,7 @@ EXIT_CODES: Final = (
     (BrokenInvariant, 5),
 )
 _OF_DATA: Final = ("store.", "encoding.", "move.", "vectors.", "canon.dangling-entry")
-"""How errors begin that tell of what was found in a store, and not of a defect in the code."""
+"""Prefixes of error codes that report damaged stored data, not a defect in the code."""
 
 REFUSED: Final = 3
 UNAVAILABLE: Final = 4
@@ -94,17 +94,17 @@ Try it:
 \b
 Exit codes:
   0    done
-  1    looked, and something is wrong (verify, doctor)
+  1    the check ran and found problems (verify, doctor)
   2    the command or a setting is wrong
-  3    refused: it does not exist, is not allowed, or stands against the canon
-  4    not available now; the same command may be run again
+  3    refused: not found, not allowed, or in conflict with the canon
+  4    not available now; run the same command again later
   5    a defect of Canonry itself
   130  interrupted
 """
 
 
 class LazyGroup(click.Group):
-    """Commands by name, imported when they are needed, so that serving starts fast."""
+    """Commands by name. Each is imported only when it runs, because serving must start fast."""
 
     @override
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from canonry.gateway.limits import meant, shown  # noqa: PLC0415 - only for slips
 
-            ctx.fail(f"there is no command '{shown(args[0])}'{meant(args[0], COMMANDS)}")
+            ctx.fail(f"There is no command '{shown(args[0])}'{meant(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     @override
@@ -155,49 +155,49 @@ class LazyGroup(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            complain("interrupted")
+            complain("Interrupted.")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            # Whoever read has gone: keep the interpreter from complaining as it ends.
+            # The reader closed the pipe: prevent an error message of the interpreter at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
-            place = error.filename or "the system"
-            complain(f"{place}: {error.strerror or error}; check the path, its rights and its disk")
+            what = f"{error.filename or 'the system'}: {error.strerror or error}"
+            complain(f"{what}. Check the path, its permissions and its disk.")
             ctx.exit(UNAVAILABLE)
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
             complain(
-                f"unexpected {type(error).__name__}: this is a defect; "
-                "`canonry --debug ...` shows where it arose"
+                f"Unexpected {type(error).__name__}. This is a defect of Canonry. "
+                "Run `canonry --debug ...` to see where it arose."
             )
             ctx.exit(DEFECT)
 
 
 _COLLECTIONS: Final = (50_000, 20, 100)
-"""A call makes many values and hardly a cycle: rare collections look at each of them once."""
+"""Thresholds of rare collections: a call makes many values and almost no cycles."""
 
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Collect no garbage while modules are imported: nothing dies there, and starting is faster."""
+    """Collect no garbage during imports: nothing is freed there, and starting is faster."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # what was imported stays, so that later collections need not look at it
+        gc.freeze()  # later collections skip the imported objects
         gc.set_threshold(*_COLLECTIONS)
         gc.enable()
 
 
 def exit_code(error: CanonryError) -> int:
-    """The exit code for an error, by what the caller may do about it."""
+    """Return the exit code for an error."""
     damaged = error.code.startswith(_OF_DATA) or error.code.endswith(".altered")
     if isinstance(error, BrokenInvariant) and damaged:
-        return REFUSED  # the folder is not a store of ours, is newer, or is damaged: no defect
+        return REFUSED  # a foreign, newer or damaged store is no defect
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 
 
@@ -213,9 +213,9 @@ def complain(*messages: str) -> None:
     "--debug", is_flag=True, envvar="CANONRY_DEBUG", help="Show where an error arose in the code."
 )
 def main(*, debug: bool) -> None:
-    """Canonical truth for AI agents: propose anything, and only what passes the gates is canon.
+    """Canonical truth for AI agents. Agents propose; only proposals that pass the gates are canon.
 
-    Every setting can stand in the settings file, in the environment as CANONRY_NAME, and on the
-    command line, which wins.
+    Give each setting in the settings file, in the environment as CANONRY_NAME, or on the command
+    line. The command line overrides the environment, which overrides the file.
     """
-    del debug  # read from the context where an error is handled
+    del debug  # LazyGroup.invoke reads it from the context

@@ -1,4 +1,4 @@
-"""`canonry erase`, `undo`, `retain` and `retcon`: how content goes."""
+"""`canonry erase`, `undo`, `retain` and `retcon`: remove content or take it back."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -46,31 +46,31 @@ from canonry.values.policy import Retention
 from canonry.values.provenance import Actor
 
 SHOWN_MAX: Final = 100
-"""How many mentions are named; all are counted."""
+"""The most mentions that are listed. All are counted."""
 
 EPILOG = """\
 \b
 Examples:
-  canonry erase --find "Mara Voss"                                   lists what says the name
-  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would go
+  canonry erase --find "Mara Voss"                                   lists texts with the name
+  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would be erased
   canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057 --yes  erases it
 
 \b
-What others said and what mentions the name stays, and is listed. --mentions erase takes the
-turns, memories, proposals, facts, events and snippets among it along.
+Other texts that mention the name stay, and are listed. With --mentions erase, the turns, memories,
+proposals, facts, events and snippets among them are erased too.
 
 \b
-Erasing cannot be undone. Backups and exports that were made before still hold the content.
-Scenes, stories and universes hold what others said, and are not erased.
+You cannot undo this. Older backups and exports still contain the content.
+Scenes, stories and universes contain the words of several people, and cannot be erased.
 """
 
 
 _WITH: Final = {
-    "entity": ", with all that tells of it",
-    "source": ", with what only it told of",
-    "schema": " in all versions, with all that is of its type",
+    "entity": ", with all items about it",
+    "source": ", with the items that only it supports",
+    "schema": " in all versions, with all items of its type",
 }
-"""What goes along, in the words of the help."""
+"""Further items that are erased, as the help names them."""
 
 
 def _kinds(command: Any) -> Any:
@@ -81,23 +81,23 @@ def _kinds(command: Any) -> Any:
 
 
 @click.command(epilog=EPILOG)
-@click.option("--find", metavar="NAME", help="List what says it, with the ids to erase.")
+@click.option("--find", metavar="NAME", help="List the texts that contain NAME, with their ids.")
 @_kinds
 @click.option(
     "--also-called",
     multiple=True,
     metavar="NAME",
-    help="Another name that others may mention it by; may be given several times.",
+    help="Another name for the item in other texts; repeatable.",
 )
 @click.option(
     "--mentions",
     type=click.Choice(("keep", "erase")),
     default="keep",
     show_default=True,
-    help="Whether texts of others that mention the name go too.",
+    help="Keep or erase other texts that mention the name.",
 )
-@click.option("--reason", default="erased by the operator", help="Kept in the tombstone.")
-@click.option("--yes", is_flag=True, help="Do it; without this, only the plan is shown.")
+@click.option("--reason", default="erased by the operator", help="Reason, kept in the tombstone.")
+@click.option("--yes", is_flag=True, help="Erase now. Without it, only the plan is shown.")
 @store_options
 @awaited
 async def erase(
@@ -109,20 +109,20 @@ async def erase(
     yes: bool,
     **given: Any,
 ) -> None:
-    """Erase a thing for good: its content goes from records and views, a tombstone stays."""
+    """Erase an item permanently from records and views. A tombstone remains in the log."""
     named = {kind: given.pop(kind) for kind in ERASABLE}
     if find is not None:
         if yes or any(named.values()):
-            raise click.UsageError("--find only lists; erase by one of the ids that it tells")
+            raise click.UsageError("--find only lists ids. Leave out --yes and other ids.")
         await _find(settings_from(given), find)
         return
     chosen = [(kind, value.lower()) for kind, value in named.items() if value is not None]
     if len(chosen) != 1:
         options = ", ".join(f"--{kind}" for kind in ERASABLE)
-        raise click.UsageError(f"name exactly one thing to erase, with one of {options}")
+        raise click.UsageError(f"Give exactly one item to erase, with one of {options}.")
     ((kind, thing_id),) = chosen
     if not is_uuid(thing_id):
-        raise click.UsageError(f"--{kind} takes an id, which is a UUID")
+        raise click.UsageError(f"--{kind} takes a UUID. Find it with `canonry erase --find NAME`.")
     settings, done = settings_from(given), None
     async with await open_kept_store(settings, existing=True) as store:
         plan = await plan_erasure(
@@ -143,7 +143,7 @@ async def _find(settings: Settings, name: str) -> None:
     async with await open_kept_store(settings, existing=True) as store:
         found = await find_erasable(store.canon, name)
     if not found:
-        message = "nothing in this store says that name in whole words; try another form of it"
+        message = "No text in this store contains that name as whole words. Try another form of it."
         raise NotFound("name.unknown", message, path="--find")
     for thing in found[:SHOWN_MAX]:
         tell_line(f"--{THING_KINDS[type(thing)]} {thing.id}  {says(thing, {})}")
@@ -152,31 +152,31 @@ async def _find(settings: Settings, name: str) -> None:
 
 
 def _print(plan: ErasurePlan, done: Erasure | None) -> None:
-    verb = "would go" if done is None else "erased"
+    verb = "would be erased" if done is None else "erased"
     for kind, count in sorted(plan.counts.items()):
         click.echo(f"{count:6} {kind:12} {verb}")
     if plan.mentions:
         _print_mentions(plan.mentions)
     if done is None:
-        click.echo("\nnothing was changed; add --yes to erase")
+        click.echo("\nNothing was changed. Add --yes to erase.")
     else:
         click.echo(
-            f"\nerased: {done.entries} entries lost their content, the tombstone is at position "
-            f"{done.position}; `canonry verify` shows that the log still holds"
+            f"\nErased the content of {done.entries} log entries. The tombstone is at position "
+            f"{done.position}. Run `canonry verify` to check that the log is intact."
         )
 
 
 def _print_mentions(mentions: Sequence[Mention]) -> None:
     counts = Counter(each.kind for each in mentions)
     listed = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
-    click.echo(f"\nmentioned also in what stays ({listed}):")
+    click.echo(f"\nOther texts that mention it, and stay ({listed}):")
     for each in mentions[:SHOWN_MAX]:
         named = f"--{each.kind} {each.id}" if each.kind in ERASABLE else f"{each.kind} {each.id}"
         click.echo(f"  {named}")
     if len(mentions) > SHOWN_MAX:
         click.echo(f"  and {len(mentions) - SHOWN_MAX} more")
     if not MENTIONING.isdisjoint(counts):
-        click.echo("add --mentions erase to erase the texts among them as well")
+        click.echo("Add --mentions erase to erase these texts too.")
 
 
 LISTED_MAX: Final = 20
@@ -184,43 +184,42 @@ LISTED_MAX: Final = 20
 UNDO: Final = """\
 \b
 Examples:
-  canonry undo                                                        lists what was brought last
-  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057          shows what would be undone
-  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057 --yes    undoes it
+  canonry undo                                                        lists the newest sources
+  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057          shows what would be withdrawn
+  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057 --yes    withdraws it
 
 \b
-What others said stands. What is undone is still in the log: bring it again to have it back, or
-take it from there for good with canonry erase.
+Statements of other sources stay. A withdrawn source is still in the log: import it again to restore
+it, or run canonry erase to remove it permanently.
 """
 
 RETAIN: Final = """\
 \b
 Examples:
-  canonry retain                                                      shows what the settings ask
-  canonry retain --brought-days 3650 --withdrawn-days 30 --yes        keeps to these rules
+  canonry retain                                                      shows what is due
+  canonry retain --brought-days 3650 --withdrawn-days 30 --yes        withdraws and erases
 
 \b
-The rules stand in the settings as policy.truth.retention.brought_days and .withdrawn_days. What is
-erased cannot be had back; backups that were made before still hold it.
+Without these options, the settings policy.truth.retention.brought_days and .withdrawn_days apply.
+Erased content cannot be restored; older backups still contain it.
 """
 
-_user = click.option("--user", metavar="ID", help="Whose account; that of the one local user.")
-_yes = click.option("--yes", is_flag=True, help="Do it; without this, it is only shown.")
+_yes = click.option("--yes", is_flag=True, help="Do it now. Without it, the plan is only shown.")
 
 
 @click.command(epilog=UNDO)
-@click.option("--source", metavar="ID", help="What was brought, by the id that bringing it told.")
-@_user
-@click.option("--reason", default="withdrawn by the operator", help="Kept in the log.")
+@click.option("--source", metavar="ID", help="Id of the source, as the list shows it.")
+@click.option("--user", metavar="ID", help="Owner of the account.  [default: the local user]")
+@click.option("--reason", default="withdrawn by the operator", help="Reason, kept in the log.")
 @_yes
 @store_options
 @awaited
 async def undo(
     *, source: str | None, user: str | None, reason: str, yes: bool, **given: Any
 ) -> None:
-    """Take back one file, import or correction, as if it had never been brought."""
+    """Withdraw one file, import or correction, as if it had never been added."""
     if source is not None and not is_uuid(source.lower()):
-        raise click.UsageError("--source takes an id, which is a UUID")
+        raise click.UsageError("--source takes a UUID. Run `canonry undo` to list sources.")
     caller = _of(user, "canonry undo")
     async with await open_kept_store(settings_from(given), existing=True) as store:
         if source is None:
@@ -233,9 +232,9 @@ async def undo(
 
 
 @click.command(epilog=RETAIN)
-@click.option("--brought-days", type=click.IntRange(0), help="Withdraw what was brought before.")
-@click.option("--withdrawn-days", type=click.IntRange(0), help="Erase what was withdrawn before.")
-@_user
+@click.option("--brought-days", type=click.IntRange(0), help="Days until sources are withdrawn.")
+@click.option("--withdrawn-days", type=click.IntRange(0), help="Days from withdrawal to erasure.")
+@click.option("--user", metavar="ID", help="Only the account of ID.  [default: all accounts]")
 @_yes
 @store_options
 @awaited
@@ -247,13 +246,13 @@ async def retain(
     yes: bool,
     **given: Any,
 ) -> None:
-    """Withdraw what was brought long ago, and erase what was withdrawn long ago."""
+    """Withdraw sources that are too old, and erase those withdrawn long ago."""
     settings = settings_from(given)
     rules = settings.policy.truth.retention
     told = Retention(brought_days=brought_days, withdrawn_days=withdrawn_days)
     rules = rules if told == Retention() else told
     if rules == Retention():
-        click.echo("no rule says how long anything is kept; see canonry retain --help")
+        click.echo("No retention rule is set. Give --brought-days or --withdrawn-days.")
         return
     caller, only = operator("canonry retain"), None
     if user is not None:
@@ -261,16 +260,16 @@ async def retain(
     async with await open_kept_store(settings, existing=True) as store:
         due = await list_due(store.canon, rules, only=only)
         for each in due:
-            what = f"{len(each.sources)} sources to withdraw, {len(each.withdrawn)} things to erase"
+            what = f"{len(each.sources)} sources to withdraw, {len(each.withdrawn)} items to erase"
             click.echo(f"account {each.space}: {what}")
             if yes:
                 lost = await keep_to(store.canon, store.upkeep, caller, each, rules)
                 await forget_erased(settings, store.canon, each.space, each.withdrawn)
-                click.echo(f"  done; {lost} entries of the log lost their content")
+                click.echo(f"  done; erased the content of {lost} log entries")
     if not due:
-        click.echo("nothing is due")
+        click.echo("Nothing is due.")
     elif not yes:
-        click.echo("nothing was changed; add --yes to keep to the rules")
+        click.echo("Nothing was changed. Add --yes to withdraw and erase.")
 
 
 def _of(user: str | None, tool: str) -> Caller:
@@ -284,7 +283,7 @@ async def _list(canon: Canon, caller: Caller) -> None:
     for each in newest[: -LISTED_MAX - 1 : -1]:
         tell_line(f"--source {each.id}  {render_instant(each.created_at)}  {_called(each)}")
     if not newest:
-        click.echo("nothing was brought into this account")
+        click.echo("This account has no sources.")
 
 
 def _called(source: Source) -> str:
@@ -296,34 +295,34 @@ def _tell(told: Withdrawal, *, done: bool) -> None:
     click.echo(f"{len(told.sources):6} sources       {verb}")
     click.echo(f"{told.observations:6} observations  {verb}")
     click.echo(f"{told.relations:6} relations     {verb}")
-    click.echo(f"{len(told.gone):6} entities      of which nobody else says anything")
-    click.echo(f"{len(told.changed):6} entities      of which others do, and stay")
+    click.echo(f"{len(told.gone):6} entities      that no other source describes")
+    click.echo(f"{len(told.changed):6} entities      that other sources describe; they stay")
     if not done:
-        click.echo("\nnothing was changed; add --yes to undo it")
+        click.echo("\nNothing was changed. Add --yes to withdraw it.")
 
 
 RETCON_EPILOG: Final = """\
 \b
 Examples:
-  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057        shows what would fall
-  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057 --yes  says that it never was
+  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057        shows what would be retconned
+  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057 --yes  retcons it
 
 \b
-What falls is still in the log, and what it had ended holds again. What only may rest on the scene
-is listed and stays.
+Retconned items stay readable in the log. Statements that they had ended hold again. Items that
+possibly depend on the scene are listed and stay.
 """
 
 
 @click.command(epilog=RETCON_EPILOG)
-@click.option("--scene", "scene_id", metavar="ID", required=True, help="The scene to take back.")
-@click.option("--reason", default="retconned by the operator", help="Kept in the log.")
-@click.option("--yes", is_flag=True, help="Do it; without this, only the list is shown.")
+@click.option("--scene", "scene_id", metavar="ID", required=True, help="The scene to retcon.")
+@click.option("--reason", default="retconned by the operator", help="Reason, kept in the log.")
+@click.option("--yes", is_flag=True, help="Retcon now. Without it, only the list is shown.")
 @store_options
 @awaited
 async def retcon(*, scene_id: str, reason: str, yes: bool, **given: Any) -> None:
-    """Say that nothing of what a scene made canon ever was, nor what rests on that for sure."""
+    """Retcon everything that a scene made canon, and everything that certainly depends on it."""
     if not is_uuid(scene_id.lower()):
-        raise click.UsageError("--scene takes an id, which is a UUID")
+        raise click.UsageError("--scene takes a UUID. Run `canonry find TITLE` to find it.")
     caller, done = operator("canonry retcon"), None
     async with await open_kept_store(settings_from(given), existing=True) as store:
         listed = await list_resting_on_scene(store.canon, caller, scene_id.lower())
@@ -336,12 +335,12 @@ def _retcon_print(listed: SceneRetcon, done: SceneRetcon | None) -> None:
     certain = [each.thing for each in listed.dependents if each.certain]
     possible = [each.thing for each in listed.dependents if not each.certain]
     _retcon_list("made by the scene", listed.made)
-    _retcon_list("rests on it", certain)
-    _retcon_list("may rest on it, and stays", possible)
+    _retcon_list("depends on it", certain)
+    _retcon_list("possibly depends on it, and stays", possible)
     if listed.more:
-        click.echo("not all that rests on it could be listed")
+        click.echo("The list of dependents is incomplete.")
     if done is None:
-        click.echo("nothing was changed; add --yes to take it back")
+        click.echo("Nothing was changed. Add --yes to retcon.")
     else:
         click.echo(f"retconned: {len(done.fallen)}; holding again: {len(done.resumed)}")
 

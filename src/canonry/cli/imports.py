@@ -1,4 +1,4 @@
-"""`canonry import`: bring in transcripts, documents or a log."""
+"""`canonry import`: import transcripts, documents or an exported log."""
 
 import json
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -49,27 +49,27 @@ from canonry.values.moments import Instant, parse_instant
 from canonry.values.policy import NAME_MAX
 from canonry.values.provenance import CanonLevel
 
-# Transcript files: which shapes are understood, and how they become transcripts.
+# Shapes of transcript files:
 #
-# Understood are a list of `{"speaker": ..., "text": ...}`, the same as `turns` of an object that
-# may also have a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`, turns counted from
-# 0), each of which may say when it was said by `said_at`, `timestamp`, `time` or `date`, and the
-# CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json` with the
-# summary's chunks and the span of turns that each is about.
+# - A list of `{"speaker": ..., "text": ...}`, or an object with this list as `turns`, and
+#   optionally a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`; turns count from
+#   0). An object or a turn may have its time as `said_at`, `timestamp`, `time` or `date`.
+# - The CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json` with
+#   the chunks of the summary and the span of turns of each.
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
-"""Who leads the game, if nobody says."""
+"""Names of the game master, unless --gm gives others."""
 
 _CRD3_GM: Final = "MATT"
 
 _ALIGNED: Final = ".aligned"
 _TIMES: Final = ("said_at", "timestamp", "time", "date")
-"""The names under which a turn or a session says when it was; the first that is there counts."""
+"""Members for the time of a turn or session; the first one present is used."""
 _DAMAGE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def read_transcripts(files: Sequence[Path]) -> tuple[Transcript, ...]:
-    """The transcripts in the files; a summary is found beside its transcript, or among the files.
+    """Return the transcripts in the files; summaries lie beside them or among the files.
 
     Raises:
         InvalidInput: `transcript.unreadable`, with the file.
@@ -77,13 +77,13 @@ def read_transcripts(files: Sequence[Path]) -> tuple[Transcript, ...]:
     aligned = [path for path in files if _ALIGNED in path.name]
     sessions = [path for path in files if _ALIGNED not in path.name]
     if not sessions:
-        message = "these are summaries only; name the transcripts that they are about as well"
+        message = "These files are only summaries. Give their transcripts too."
         raise InvalidInput("transcript.unreadable", message, path=str(files[0]))
     return tuple(_read(path, aligned) for path in sessions)
 
 
 def gm_names_in(transcripts: Iterable[Transcript]) -> frozenset[str]:
-    """Who leads the game, if nobody says: `GM_NAMES`, and in CRD3 the one who is spelled so."""
+    """Return the default names of the game master: `GM_NAMES`, and MATT in CRD3."""
     lines = (line for transcript in transcripts for line in transcript.lines)
     crd3 = any(line.speakers == (_CRD3_GM,) for line in lines)
     return GM_NAMES | {_CRD3_GM.casefold()} if crd3 else GM_NAMES
@@ -94,16 +94,16 @@ def _read(path: Path, aligned: Iterable[Path]) -> Transcript:
     try:
         transcript = _transcript(path.stem, data)
     except _DAMAGE as error:
-        raise _unreadable(path, "it has none of the shapes that are understood") from error
+        raise _unreadable(path, "it has none of the known shapes") from error
     if not transcript.lines:
-        raise _unreadable(path, "nobody says anything in it")
+        raise _unreadable(path, "it has no turns")
     beside = sorted(path.parent.glob(f"{path.stem}{_ALIGNED}*.json"))
     named = [each for each in aligned if each.name.startswith(f"{path.stem}{_ALIGNED}")]
     for summary in [*named, *beside][:1]:
         try:
             chunks = tuple(_chunk(each) for each in _json(summary))
         except _DAMAGE as error:
-            raise _unreadable(summary, "its chunks have no text and alignment") from error
+            raise _unreadable(summary, "its chunks need CHUNK and ALIGNMENT") from error
         transcript = replace(transcript, summaries=_in_order(chunks, len(transcript.lines)))
     return transcript
 
@@ -145,7 +145,7 @@ def _speakers(value: Any) -> tuple[str, ...]:
 
 
 def _said_at(value: Mapping[str, Any]) -> Instant | None:
-    """When something was said, as RFC 3339, as a date in words or as a number of seconds."""
+    """Return the time of a turn or session: RFC 3339, a date in words, or seconds."""
     said = next((value[name] for name in _TIMES if value.get(name) not in (None, "")), None)
     if said is None:
         return None
@@ -163,7 +163,7 @@ def _name(value: Any) -> str:
 
 def _text(turn: Mapping[str, Any]) -> str:
     if not isinstance(turn["text"], str):
-        raise ValueError(turn)  # noqa: TRY004 - every damage is told alike
+        raise ValueError(turn)  # noqa: TRY004 - all damage is reported alike
     return turn["text"]
 
 
@@ -175,7 +175,7 @@ def _chunk(data: Mapping[str, Any]) -> Summary:
 
 
 def _in_order(summaries: tuple[Summary, ...], lines: int) -> tuple[Summary, ...]:
-    """Those that say something about lines that exist, in the order of the session."""
+    """Return the summaries with a text about existing lines, in the order of the session."""
     sound = [each for each in summaries if each.text and 0 <= each.start <= each.end < lines]
     return tuple(sorted(sound, key=lambda each: (each.end, each.start)))
 
@@ -186,12 +186,12 @@ def _json(path: Path) -> Any:
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
     except (ValueError, RecursionError) as error:
-        raise _unreadable(path, "it is no JSON in UTF-8") from error
+        raise _unreadable(path, "it is not JSON in UTF-8") from error
 
 
 def _unreadable(path: Path, why: str) -> InvalidInput:
     message = (
-        f"{path} cannot be imported: {why}; `canonry import transcript --help` shows the shapes"
+        f"{path} cannot be imported: {why}. `canonry import transcript --help` shows the shapes."
     )
     return InvalidInput("transcript.unreadable", message, path=str(path))
 
@@ -203,7 +203,7 @@ KINDS: Final = {
     ".text": DocumentType.PLAIN,
     ".txt": DocumentType.PLAIN,
 }
-"""Which kind of document a file is, by the end of its name."""
+"""Type of a document by the suffix of its file."""
 
 LEVELS: Final = ("proposed", "canon", "authoritative")
 
@@ -215,33 +215,33 @@ Examples:
       --source-type lore --level canon
 
 \b
-What becomes of it: each file a source; its text is cut at sections, paragraphs and sentences into
-snippets of about 500 tokens, which can be searched and cited as snippet:ID. A text that was
-imported already adds nothing, wherever it lies now; a file that has changed adds its snippets
-behind those of the older version, which stay. Files of one name in different folders are different
-documents. A new edition from another place is told by --doc-id.
+Each file becomes a source. Its text is cut at sections, paragraphs and sentences into snippets of
+about 500 tokens, which agents can search and cite as snippet:ID. A known text adds nothing, also
+from another folder. A changed file adds its snippets; those of the older version stay. Files with
+the same name in different folders are different documents. Give --doc-id to import a new edition
+from another folder.
 """
 
 
 @click.command("documents", epilog=EPILOG)
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
+@click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
 @click.option(
     "--source-type",
     type=click.Choice([each.value for each in SourceType]),
     default=SourceType.RULEBOOK.value,
     show_default=True,
-    help="What the documents are.",
+    help="Type of the documents.",
 )
 @click.option(
     "--level",
     type=click.Choice(LEVELS),
     default=CanonLevel.AUTHORITATIVE.value,
     show_default=True,
-    help="How far they are true.",
+    help="Canon level of their content.",
 )
-@click.option("--doc-id", metavar="ID", help="What the document is known by; for one file.")
-@click.option("--charset", metavar="NAME", help="Of texts that are not in UTF-8.")
+@click.option("--doc-id", metavar="ID", help="Id of the document across editions; for one file.")
+@click.option("--charset", metavar="NAME", help="Encoding of texts that are not UTF-8.")
 @IMPORTER
 @AS_JSON
 @store_options
@@ -260,9 +260,9 @@ async def documents(
 ) -> None:
     """Cut text, Markdown and PDF files into snippets that proposals can cite."""
     if not 0 < len(plain(universe)) <= NAME_MAX:
-        raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters")
+        raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters.")
     if doc_id is not None and (len(files) > 1 or not 0 < len(plain(doc_id)) <= NAME_MAX):
-        raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters")
+        raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters.")
     kinds = [_kind_of(path) for path in files]
     known_as = None if doc_id is None else plain(doc_id)
     source: dict[str, Any] = {
@@ -292,7 +292,7 @@ async def documents(
 
 def _telling(told: UpkeepProgress) -> Progress:
     async def tell(done: float, total: float | None, message: str) -> None:
-        del message  # the bar says it
+        del message  # the progress bar shows enough
         told(int(done), None if total is None else int(total))
 
     return tell
@@ -301,7 +301,7 @@ def _telling(told: UpkeepProgress) -> Progress:
 def _kind_of(path: Path) -> DocumentType:
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
-        message = f"{path} is of no kind that can be read; it may end with {', '.join(KINDS)}"
+        message = f"{path} has an unknown type. Import files with {', '.join(KINDS)}."
         raise InvalidInput("document.unknown-kind", message, path=str(path))
     return kind
 
@@ -312,12 +312,12 @@ def _documents_read(path: Path, kind: DocumentType, **told: Any) -> GivenDocumen
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
+        message = f"{path} cannot be read: {error.strerror}."
         raise InvalidInput("document.unreadable", message, path=str(path)) from error
     name = plain(path.name)[:NAME_MAX]
     title = plain(path.stem)[:NAME_MAX] or name
     whole = path.resolve()
-    # A digest tells files apart without telling whose folders they lie in.
+    # A digest identifies the file without revealing its folder.
     place = blake2b(str(whole).encode(errors="replace"), digest_size=16).hexdigest()
     return GivenDocument(
         name=name,
@@ -331,7 +331,7 @@ def _documents_read(path: Path, kind: DocumentType, **told: Any) -> GivenDocumen
 
 
 async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:
-    """The same, with the file's name in front of what is wrong with it."""
+    """Await the import, and put the file's name before the message of an error."""
     try:
         return await importing
     except CanonryError as error:
@@ -346,24 +346,24 @@ Examples:
   canonry import transcript session.json --universe Home --gm Anna --cast Ben=Thorin
 
 \b
-Shapes that are understood:
+Shapes of files:
   [{"speaker": "GM", "text": "It rains."}, {"speaker": "Ben", "text": "I wait."}]
   {"title": "Session 1", "turns": [...],
    "summaries": [{"start": 0, "end": 1, "text": "Thorin waits in the rain."}]}
-  both with "date": "2023-05-08" of the session, or "said_at" of a turn; dates that are added
-  later are taken up when the file is imported again
+  both with "date": "2023-05-08" of the session, or "said_at" of a turn; if you add dates later,
+  import the file again
   CRD3: TURNS with NAMES and UTTERANCES, and NAME.aligned-4.json beside it
 
 \b
-What becomes of it: each file an episode of the story; scenes end where a summary's span ends;
-each summary an event that is proposed with the turns that say the same, and judged. Running it
-again adds nothing; after an interruption it goes on.
+Each file becomes an episode of the story. A scene ends with the span of a summary. Each summary is
+proposed as an event with the turns that support it, and judged. A second import adds nothing; to
+continue an interrupted import, run it again.
 """
 
 
 LOG_EPILOG = examples(
     "canonry import log world.jsonl --data ./copy",
-    "canonry import log world.jsonl        again: skips what is there",
+    "canonry import log world.jsonl        again: skips known commits",
     "canonry import log world.jsonl --files world-files",
     "canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound",
 )
@@ -371,7 +371,7 @@ LOG_EPILOG = examples(
 
 @click.group()
 def imports() -> None:
-    """Bring in transcripts, documents, or a log that was exported."""
+    """Import transcripts, documents or an exported log."""
 
 
 imports.add_command(documents)
@@ -379,16 +379,16 @@ imports.add_command(documents)
 
 @imports.command(epilog=TRANSCRIPT_EPILOG)
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
+@click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
 @click.option("--story", metavar="TITLE", help="The campaign.  [default: the universe's name]")
 @click.option(
     "--gm",
     "gms",
     multiple=True,
     metavar="NAME",
-    help="Who leads the game.  [default: GM, DM, MATT]",
+    help="Speaker who leads the game; repeatable.  [default: GM, DM, MATT]",
 )
-@click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Who plays whom.")
+@click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Repeatable.")
 @IMPORTER
 @AS_JSON
 @store_options
@@ -404,7 +404,7 @@ async def transcript(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Make a universe, a story, scenes and turns of transcripts, and canonize the scenes."""
+    """Turn transcripts into a universe, a story, scenes and turns, and canonize the scenes."""
     settings = settings_from(given)
     transcripts = read_transcripts(files)
     request = ImportRequest(
@@ -426,7 +426,7 @@ async def transcript(
 
 def _imports_name(text: str, option: str) -> str:
     if not 0 < len(plain(text)) <= NAME_MAX:
-        raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters")
+        raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters.")
     return plain(text)
 
 
@@ -435,7 +435,7 @@ def _casting(casts: tuple[str, ...]) -> dict[str, str]:
     for each in casts:
         speaker, equals, character = each.partition("=")
         if not equals or not speaker.strip() or not character.strip():
-            raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}")
+            raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}.")
         found[normalised_name(speaker)] = _imports_name(character, "--cast")
     return found
 
@@ -469,21 +469,21 @@ def _print(report: ImportReport) -> None:
     "--files",
     type=IN_FOLDER,
     metavar="FOLDER",
-    help="Where `canonry export --files` copied the users' files.",
+    help="Folder of `canonry export --files` with the users' files.",
 )
 @click.option(
     "--before",
     metavar="INSTANT",
-    help="Leave out what was recorded at this instant or later, like 2026-03-01T12:00:00Z.",
+    help="Leave out commits from this time on, such as 2026-03-01T12:00:00Z.",
 )
 @store_options
 @awaited
 async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
-    """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
+    """Append the commits of FILE, an export of `canonry export`, without any change.
 
-    The file is verified first, and those of --files as well: a damaged one is refused, and nothing
-    is written. An interrupted import goes on when it is run again. Files that no source of the log
-    names, as theirs was erased, are left where they are; exit code 1 when named ones are missing.
+    The file and those of --files are verified first. A damaged one is refused before anything is
+    written. To continue an interrupted import, run it again. Files of erased sources are skipped.
+    Exit code 1 if files of other sources are missing.
     """
     until = None if before is None else parse_instant(before, path="--before")
     beside, carried = None if files is None else files_beside(files), None
@@ -505,7 +505,7 @@ async def log(*, file: Path, files: Path | None, before: str | None, **given: An
         return
     click.echo(f"imported {carried.files} files; {carried.known} were there already")
     if carried.unnamed:
-        click.echo(f"left out {carried.unnamed} files that no source names")
+        click.echo(f"left out {carried.unnamed} files without a source")
     if carried.missing:
         click.echo(f"{carried.missing} files are missing in {files}", err=True)
         raise click.exceptions.Exit(1)

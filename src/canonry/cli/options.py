@@ -1,4 +1,4 @@
-"""What commands share: options, the operator as a caller, and progress."""
+"""Parts that commands share: options, the operator as a caller, and progress."""
 
 import asyncio
 import sys
@@ -43,17 +43,17 @@ CONFIG = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Settings file in TOML; else CANONRY_CONFIG, else canonry.toml of the user.",
+    help="Settings file in TOML.  [default: CANONRY_CONFIG, or the user's canonry.toml]",
 )
 
 
 def examples(*lines: str) -> str:
-    """What a command's help ends with."""
+    """Return the last section of a command's help."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
 class SettingsCommand(click.Command):
-    """A command that takes every setting; its help lists them group by group."""
+    """A command that takes every setting. Its help lists them by group."""
 
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -68,7 +68,7 @@ class SettingsCommand(click.Command):
 
 
 def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """The command as click calls it: its own event loop runs it to the end."""
+    """Return a synchronous command that runs the coroutine in its own event loop."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -79,22 +79,22 @@ def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None
 
 _OF_A_STORE: Final = [row for row in SETTINGS if row.group == STORE]
 STORE_FIELDS: Final = ("config", *(row.field for row in _OF_A_STORE))
-"""What `store_options` gives a command."""
+"""The names of the options that `store_options` adds."""
 
 
 def store_options(command: F) -> F:
-    """`--config` and what every command on a store needs."""
+    """Add `--config` and the settings of a store."""
     return _with_rows(command, _OF_A_STORE)
 
 
 def token_options(command: F) -> F:
-    """`--config`, what tokens must be like, and the toolsets that know their agent types."""
+    """Add `--config`, the settings of tokens, and the toolsets that define agent types."""
     rows = [row for row in SETTINGS if row.group == TOKENS or row.field == "toolsets"]
     return _with_rows(command, rows)
 
 
 def all_options(command: F) -> F:
-    """`--config` and every setting; an option of a former version says what took its place."""
+    """Add `--config` and every setting. A former option is refused with its replacement."""
     for name in ENDED:
         option = f"--{name.replace('_', '-')}"
         command = click.option(
@@ -129,11 +129,11 @@ def _option(row: SettingRow) -> Callable[[F], F]:
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:
-    """The effective settings, from a command's own parameters and everything else."""
+    """Return the effective settings; the parameters of the command override other sources."""
     options = {name: value for name, value in given.items() if name != "config"}
     settings = load_settings(options, config=given.get("config"))
     if settings.postgres_copy:
-        message = "postgres.copy has no effect: views always lie in a copy; leave it out"
+        message = "postgres.copy has no effect. Remove it: views are always in a local copy."
         click.echo(f"warning: {message}", err=True)
     return settings
 
@@ -142,7 +142,7 @@ AGENT_TYPE = "Operator"
 
 
 def operator(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
-    """The caller of one command."""
+    """Return the operator as the caller of one command."""
     return Caller(actor=Actor(agent_id="command-line", agent_type=agent_type), tool=tool)
 
 
@@ -152,7 +152,7 @@ _BAR_SECONDS: Final = 0.1
 
 @contextmanager
 def progress(what: str) -> Iterator[UpkeepProgress]:
-    """Tell how far `what` has come; the listener takes (done, total or None)."""
+    """Show the progress of `what`. The yielded function takes (done, total or None)."""
     watched, shown = sys.stderr.isatty(), time.monotonic()
     drawn = False
 

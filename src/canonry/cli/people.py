@@ -1,4 +1,4 @@
-"""Commands by which people find, show, explain and decide."""
+"""Commands for people: find, show, explain and decide."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in CANON.tools}
 
 
 def _raised(error: CanonryError, **_: object) -> NoReturn:
-    """The dialect of the command line: the error itself, which the entry tells."""
+    """Raise the error itself; the entry point reports it."""
     raise error
 
 
@@ -33,10 +33,10 @@ _PLAIN: Final[Toolset] = replace(CANON, dialect=_raised)
 
 
 async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> Result:
-    """What the tool answers; the store is opened to look if the tool only reads.
+    """Call the tool and return its reply; a tool that only reads opens the store read-only.
 
     Raises:
-        CanonryError: as the tool, and as opening the store.
+        CanonryError: from the tool or from opening the store.
     """
     person = the_operator(settings, "command-line")
     plain = replace(settings, contract_only=False, read_only=False, tools=None, rate_limit=None)
@@ -48,7 +48,7 @@ async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> R
 
 
 def the_operator(settings: Settings, name: str) -> Principal:
-    """Whoever sits here: the settings may say what the server's agents are, but they see all."""
+    """Return the principal of the person at this machine, who may read everything."""
     return Principal(
         agent_id=name,
         user=settings.user.lower() if settings.user else None,
@@ -59,13 +59,13 @@ def the_operator(settings: Settings, name: str) -> Principal:
 
 
 def _unheard(line: bytes) -> None:
-    """The lines of a server's log say nothing to who reads the reply."""
+    """Drop a line of the server's log: a person reads the reply instead."""
 
 
 _TITLES: Final = ("name", "says", "claim", "field", "value", "when", "proposal", "id")
-"""What a row is headed by: the first of these that it has."""
+"""Members for the heading of a row; the first that it has is used."""
 _BESIDE: Final = ("how", "verdict", "status", "kind", "type")
-"""What stands beside it."""
+"""Members shown beside the heading."""
 _LAST: Final = ("id",)
 _COLOURS: Final = {
     "accepted": "green",
@@ -79,7 +79,7 @@ _STEP: Final = "  "
 
 
 def tell_reply(reply: Mapping[str, Any]) -> None:
-    """The whole reply: its rows, then what is said of them all."""
+    """Print a reply: its rows, then its hint and cursor."""
     last = {name: reply[name] for name in ("hint", "next") if name in reply}
     body = {name: value for name, value in reply.items() if name not in last}
     if "kind" in body:
@@ -94,7 +94,7 @@ def tell_reply(reply: Mapping[str, Any]) -> None:
     if "hint" in last:
         tell(("dim", visible_line(last["hint"])))
     if "next" in last:
-        tell(("dim", f"more with --cursor {visible_line(last['next'])}"))
+        tell(("dim", f"for more, add --cursor {visible_line(last['next'])}"))
 
 
 def _tell_row(row: Mapping[str, Any], lead: str) -> None:
@@ -102,7 +102,7 @@ def _tell_row(row: Mapping[str, Any], lead: str) -> None:
     parts: list[Styled] = [lead, ("bold", _plain(row.get(title, "-")))]
     beside = [name for name in _BESIDE if name in row and name != title]
     if row.get("kind") == "entity" and "type" in row:
-        beside.remove("kind")  # its type says more
+        beside.remove("kind")  # the type is more specific
     for name in beside:
         word = _plain(row[name])
         parts += ["  ", (_COLOURS.get(word, "dim"), word)]
@@ -139,7 +139,7 @@ def _tell_member(name: str, value: Any, lead: str) -> None:
 
 
 def _tell_text(text: str, lead: str) -> None:
-    """Every line begins with `lead`, which is never empty, so that none is taken for ours."""
+    """Print stored text, each line after a non-empty `lead`, so that none looks like our own."""
     for line in text.split("\n"):
         tell(lead, visible(line))
 
@@ -161,15 +161,15 @@ def _plain(value: Any) -> str:
     return visible_line(str(value))
 
 
-# `canonry find|show|why|timeline|changes|proposals|decide`: each a tool of canon, for a person.
+# `canonry find|show|why|timeline|changes|proposals|decide` each call one tool of the toolset canon.
 #
-# What a command takes follows from the tool's own schema, so that both say the same.
+# The schema of the tool defines the options of its command.
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 
 
 def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> click.Command:
-    """The command for a tool; `placed` are arguments given by place, the last in several words."""
+    """Return the command of a tool; `placed` names its positional arguments, the last variadic."""
     asked, places = TOOLS[tool], placed.split()
     properties: Mapping[str, Schema] = asked.input_schema["properties"]
     needed = frozenset(asked.input_schema.get("required", ()))
@@ -190,7 +190,7 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
         try:
             result = asyncio.run(ask(settings, asked, _arguments(asked, given)))
         except CanonryError as error:
-            # In words of the command, where a tool's error has paths to its own arguments.
+            # Replace paths to arguments of the tool by the options of the command.
             message = _PATH.sub(lambda found: called.get(found[1], found[0]), error.message)
             raise type(error)(error.code, message, **error.details) from error
         if as_json:
@@ -235,7 +235,7 @@ def _type(schema: Schema) -> click.ParamType[Any]:
 
 
 def _arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given, as the tool takes it; nothing for what was left out."""
+    """Return the given parameters as arguments of the tool, without those left out."""
     properties = tool.input_schema["properties"]
     found: dict[str, Any] = {}
     for name, value in given.items():
@@ -251,7 +251,7 @@ find = _command(
     "find",
     "find",
     "text",
-    "Look by words and meaning; without WORDS, list. Tells what holds now.",
+    "Search by words and meaning; without WORDS, list. Only what holds now is shown.",
     "lantern thief",
     "--kinds fact --about Ilsa",
     "--type character --space Saltmere --json",
@@ -260,7 +260,7 @@ show = _command(
     "show",
     "get",
     "of",
-    "Show one thing by its name, the beginning of its name, or its id.",
+    "Show one item by its name, the beginning of its name, or its id.",
     "Ilsa Vane",
     "Ils --at 2024-05-01",
     "Ilsa --as-known-at 2026-01-31 --full",
@@ -269,7 +269,7 @@ why = _command(
     "why",
     "why",
     "of",
-    "Tell why something is so: on which words, by which rule, by whom and when.",
+    "Explain why an item is canon: its evidence, rule, author and time.",
     "01890a5d-ac96-774b-bcce-b302099a8057",
     "Odo Brand --json",
 )
@@ -277,7 +277,7 @@ timeline = _command(
     "timeline",
     "timeline",
     "about",
-    "Tell what happened, of everything or of what NAME names, in order.",
+    "List events in the order of story time: all, or those about NAME.",
     "",
     "Ilsa --from 2024-05-01",
 )
@@ -285,7 +285,7 @@ changes = _command(
     "changes",
     "changes",
     "since",
-    "Tell what was written since an instant, a date or a cursor; else what is newest.",
+    "List what was written since a time, a date or a cursor; without WHEN, the newest.",
     "",
     "2026-01-31",
 )
@@ -293,7 +293,7 @@ proposals = _command(
     "proposals",
     "review",
     "what",
-    "List what waits for a decision; WHAT is pending, review, conflicts, duplicates or unclear.",
+    "List what needs a decision. WHAT: pending, review, conflicts, duplicates or unclear.",
     "",
     "duplicates --about Mara",
 )
@@ -302,9 +302,9 @@ decide = _command(
     "decide",
     "verdict of",
     (
-        "Decide what waits, or take something back. VERDICT: judge (let the rules decide), accept, "
-        "reject or waive a proposal; merge two into the first, separate them; retcon what never "
-        "was so; end a relation; read an unclear field of a document."
+        "Make a decision. VERDICT: judge (let the rules decide), accept, reject or waive a "
+        "proposal; merge two entities into the first, or separate them; retcon a statement that "
+        "never held; end a relation; read an unclear field of a document."
     ),
     "judge 01890a5d-ac96-774b-bcce-b302099a8057",
     "accept 01890a5d-ac96-774b-bcce-b302099a8057 --reason 'the book says so'",

@@ -1,4 +1,4 @@
-"""The screen and files of the user: no stored text steers a terminal, and no file is left half."""
+"""Output to screens and files: stored text cannot control a terminal, and files are complete."""
 
 import os
 import sys
@@ -15,10 +15,10 @@ from canonry.language.texts.visible import visible, visible_line
 
 @contextmanager
 def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterator[TextIO]:
-    """A text in UTF-8 that replaces what `path` names, on the disk, when the block ends well.
+    """Yield a text file that durably replaces `path` when the block ends without an error.
 
-    It is written under a name in the same folder that nobody can guess, which must be new: a link
-    that somebody has put there beforehand leads nowhere else. A link at `path` is replaced.
+    It is written under a new random name in the same folder, so that a link placed there earlier
+    cannot redirect it. A link at `path` is replaced.
     """
     from canonry.stores.folder.blobs import sync_folder  # noqa: PLC0415 - loads asyncio
 
@@ -36,14 +36,13 @@ def whole_file(path: Path, *, newline: str = "\n", mode: int = 0o600) -> Iterato
         part.unlink(missing_ok=True)
 
 
-# The screen: the one place where commands print, so that no stored text can steer a terminal.
+# All commands print through the screen, so that stored text cannot control a terminal.
 #
-# It stands before standard output and standard error from the first command on. Whatever is written
-# there, by us, by click or as a traceback, is made visible; only what is styled here passes as it
-# is.
+# It wraps standard output and standard error from the first command on. Control characters in all
+# texts, also in those of click and in tracebacks, are made visible; only our own styles are not.
 
 Styled: TypeAlias = str | tuple[str, str]
-"""A text as it is, or (style, text)."""
+"""A text, or (style, text)."""
 
 _STYLES = {
     "bold": "\x1b[1m",
@@ -62,23 +61,23 @@ _PASSED_ON: Final = frozenset(
 
 
 class Screen:
-    """A text stream that spells out what would steer a terminal.
+    """A text stream that makes control characters visible.
 
-    It has no `buffer`, so that nothing finds a way around it.
+    It has no `buffer`, which would let callers write bytes unchecked.
     """
 
     def __init__(self, bare: TextIO) -> None:
-        """`bare` is written to, and never closed."""
+        """Take the stream `bare`, which is never closed."""
         self.bare = bare
 
     @property
     def encoding(self) -> str:
-        """That of the stream behind."""
+        """Return the encoding of the wrapped stream."""
         return self.bare.encoding or "utf-8"
 
     def write(self, text: str | bytes) -> int:
-        """Write it so that it can be seen, whatever the encoding knows."""
-        # The completion of a shell comes as bytes, because click expects a binary stream behind.
+        """Write the text, with escapes for characters that the encoding lacks."""
+        # click writes the completion of a shell as bytes.
         shown = visible(text if isinstance(text, str) else text.decode("utf-8", "replace"))
         try:
             self.bare.write(shown)
@@ -87,14 +86,14 @@ class Screen:
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        """What a program may ask or let the stream behind do, and nothing else."""
+        """Return an allowed attribute of the wrapped stream."""
         if name not in _PASSED_ON:
             raise AttributeError(name)
         return getattr(self.bare, name)
 
 
 def take_streams() -> None:
-    """Put a screen before standard output and standard error, once."""
+    """Wrap standard output and standard error in a screen, once."""
     if not isinstance(sys.stdout, Screen):
         sys.stdout = cast("TextIO", Screen(sys.stdout))
     if not isinstance(sys.stderr, Screen):
@@ -102,7 +101,7 @@ def take_streams() -> None:
 
 
 def utf8_output() -> TextIO:
-    """Standard output for data: UTF-8 and line feeds, wherever it leads."""
+    """Return standard output for data, with UTF-8 and line feeds on every system."""
     bare = _bare(sys.stdout)
     bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
     return sys.stdout
@@ -110,14 +109,14 @@ def utf8_output() -> TextIO:
 
 @contextmanager
 def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
-    """Where data go: standard output, or a file that takes its name only when it is whole.
+    """Yield standard output, or a file that gets its name only when it is complete.
 
-    A file called "-" is standard output too, as everywhere.
+    The file "-" is standard output too.
     """
     if file is None or str(file) == "-":
         yield utf8_output()
         return
-    if file.exists() and not file.is_file():  # such as /dev/null, which stays what it is
+    if file.exists() and not file.is_file():  # such as /dev/null, which must not be replaced
         with file.open("w", encoding="utf-8", newline=newline) as out:
             yield out
         return
@@ -126,7 +125,7 @@ def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
 
 
 def tell(*parts: Styled) -> None:
-    """A line on standard output; styles are for who watches and has not declined NO_COLOR."""
+    """Print a line. Styles are used on a terminal without NO_COLOR."""
     watched = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for part in parts:
         if isinstance(part, str):
@@ -142,12 +141,12 @@ def tell(*parts: Styled) -> None:
 
 
 def tell_line(text: str) -> None:
-    """One line on standard output: no name in it feigns another."""
+    """Print one line; line breaks in the text are made visible."""
     click.echo(visible_line(text))
 
 
 def wipe_line() -> None:
-    """Empty the line of standard error in which progress is told."""
+    """Clear the line of standard error that shows progress."""
     bare = _bare(sys.stderr)
     bare.write(_WIPE)
     bare.flush()

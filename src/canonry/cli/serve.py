@@ -1,4 +1,4 @@
-"""`canonry serve` and `canonry inspect`: a gateway over a store, for agents and for browsers."""
+"""`canonry serve` and `canonry inspect`: serve a store to agents and to browsers."""
 
 import asyncio
 import json
@@ -36,22 +36,22 @@ EPILOG = examples(
 
 
 @click.command(epilog=EPILOG)
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Else any that is free.")
-@click.option("--read-only", is_flag=True, help="Look, and decide nothing.")
-@click.option("--browser", is_flag=True, help="Open the link in the browser of this machine.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Default: a free port.")
+@click.option("--read-only", is_flag=True, help="Show pages without decisions.")
+@click.option("--browser", is_flag=True, help="Open the link in your browser.")
 @store_options
 def inspect(*, port: int, read_only: bool, browser: bool, **given: Any) -> None:
-    """Look at the canon in a browser of this machine, move through time, and decide what waits.
+    """Browse the canon at any time in a browser of this machine, and decide proposals.
 
-    It prints a link that works once; whoever opened it sees and decides what you may.
+    It prints a link that works once and gives a browser your own rights.
     """
     settings = replace(settings_from(given), read_only=read_only)
     asyncio.run(_inspect(settings, port, browser=browser))
 
 
 def inspect_folder(folder: Path) -> None:
-    """The same on the store in a folder, until it is interrupted."""
-    click.echo("\nTo look at it in a browser:\n")
+    """Serve the inspector of the store in `folder` until it is interrupted."""
+    click.echo("\nTo see it in a browser:\n")
     asyncio.run(_inspect(load_settings({"data": folder}), 0, browser=False))
 
 
@@ -74,7 +74,7 @@ async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
 
     def told(address: str) -> None:
         link = f"{address}/enter?key={key}"
-        click.echo(f"open this link, which works once; it ends with Ctrl-C:\n\n  {link}\n")
+        click.echo(f"Open this link; it works once. Press Ctrl-C to stop.\n\n  {link}\n")
         if browser:
             click.launch(link)
 
@@ -90,7 +90,7 @@ async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
 
 
 def front(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
-    """The pages beside the protocol of a server; they are imported when somebody first comes."""
+    """Return the inspector of a server; its modules are imported at the first request."""
     made: list[Any] = []
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -102,7 +102,7 @@ def front(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers")
 
 
 def _behind_door(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
-    from canonry.inspector.app import inspector_app  # noqa: PLC0415 - few servers are looked at
+    from canonry.inspector.app import inspector_app  # noqa: PLC0415 - few servers show pages
     from canonry.inspector.doors import TokenDesk, Unlocked  # noqa: PLC0415 - as above
 
     door: Door = TokenDesk(verify=bearers) if principal is None else Unlocked(principal=principal)
@@ -113,21 +113,21 @@ _MIB: Final = 1024 * 1024
 
 SERVE_EPILOG = """\
 \b
-A client that starts its own server, for one person:
+One client over standard input and output:
   canonry serve
-The same for an agent that may only read:
+One client that may only read:
   canonry serve --agent-type Reader
-Several clients over HTTP, on this machine:
+Several clients of this machine over HTTP:
   canonry serve --http 127.0.0.1:8000 --agent-type Contributor
-A published contract, for one of its agents, or for several by one client:
+A published contract for one agent type, or for several in one client:
   canonry serve --toolsets narrative --contract-only --agent-type Orchestrator
   canonry serve --toolsets narrative --trust-meta
 
 \b
-Each option is also a variable and a key of the settings file:
+Each option is also an environment variable and a key of the settings file:
   --agent-type X    CANONRY_AGENT_TYPE=X    agent_type = "X"
   --auth-issuer X   CANONRY_AUTH_ISSUER=X   [auth] issuer = "X"
-The numbers that decide what becomes canon stand in the file only:
+Set the thresholds of canon in the file only:
   [policy.scoring] threshold = 0.5
 """
 
@@ -137,7 +137,7 @@ The numbers that decide what becomes canon stand in the file only:
 def serve(**given: Any) -> None:
     """Serve agents over standard input and output, or over HTTP with --http.
 
-    The store is one folder; several servers may share it. What was answered is durable.
+    The store is one folder, which several servers may share. A confirmed write is durable.
     """
     settings = settings_from(given)
     options = server_options(settings)
@@ -151,12 +151,12 @@ def serve(**given: Any) -> None:
 
 
 def _say_what_is_awaited() -> None:
-    """A person has started it by hand, and would see nothing."""
+    """Tell a person at a terminal that the server waits for a client."""
     from canonry.cli.connecting.command import launch  # noqa: PLC0415 - clients do not need it
 
     command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
-    complain("waiting for an MCP client on standard input, which starts this itself; Ctrl-C ends")
-    complain(f"to connect a client, run `{command} connect`")
+    complain("Waiting for an MCP client on standard input. Press Ctrl-C to stop.")
+    complain(f"To connect a client, run `{command} connect`.")
 
 
 async def _stdio(settings: Settings, options: ServerOptions) -> None:
@@ -183,12 +183,12 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         address=(host, port),
         server_options=options,
         close=opened.close,
-        listening=lambda address: notice(f"serving {address}/mcp; it ends with Ctrl-C"),
+        listening=lambda address: notice(f"Serving {address}/mcp. Press Ctrl-C to stop."),
     )
 
 
 async def _open(settings: Settings) -> "OpenGateway":
-    """The tools and the store; importing both takes longer than greeting a client."""
+    """Open the tools and the store; their import takes longer than greeting a client."""
     with importing():
         from canonry.app.recalling import BackgroundIndexing, recall_folder  # noqa: PLC0415 - as below
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
@@ -197,7 +197,7 @@ async def _open(settings: Settings) -> "OpenGateway":
 
         toolsets = load_toolsets(settings.toolsets)
         if not settings.contract_only and is_installed("inspector"):
-            from canonry.inspector.drawing import with_apps  # noqa: PLC0415 - it can be left out
+            from canonry.inspector.drawing import with_apps  # noqa: PLC0415 - an optional package
 
             toolsets = with_apps(toolsets)
         toolsets = served(settings, toolsets)
@@ -221,7 +221,7 @@ async def _open(settings: Settings) -> "OpenGateway":
 
 
 def notice(message: str) -> None:
-    """Tell the operator: in words on a terminal, else as one more structured line of the log."""
+    """Print a message on a terminal, or else write it as a line of the log."""
     if sys.stderr.isatty():
         complain(message)
     else:
@@ -229,7 +229,7 @@ def notice(message: str) -> None:
 
 
 def server_options(settings: Settings) -> ServerOptions:
-    """How the server speaks, as the settings say."""
+    """Return the options of the server from the settings."""
     mode: ErrorMode = "jsonrpc" if settings.error_mode == "jsonrpc" else "result"
     return ServerOptions(
         error_mode=mode,
@@ -274,7 +274,7 @@ def _bearer(settings: Settings) -> BearerOptions | None:
 
 
 def read_key(settings: Settings) -> str | None:
-    """The content of the key file, if one is set.
+    """Return the content of the key file, if one is set.
 
     Raises:
         InvalidInput: `settings.unreadable`.
@@ -284,5 +284,5 @@ def read_key(settings: Settings) -> str | None:
     try:
         return settings.auth_key_file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        message = f"the key file {settings.auth_key_file} cannot be read: name one that can"
+        message = f"The key file {settings.auth_key_file} cannot be read. Check auth.key_file."
         raise InvalidInput("settings.unreadable", message, path="auth.key_file") from None

@@ -1,4 +1,4 @@
-"""`canonry token`: a bearer token for a server that verifies tokens by a secret of its own."""
+"""`canonry token`: print a bearer token for a server with its own secret."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -31,15 +31,15 @@ EPILOG = examples(
 
 @click.command(epilog=EPILOG)
 @click.argument("name")
-@click.option("--agent-type", required=True, metavar="TYPE", help="What it may call.")
+@click.option("--agent-type", required=True, metavar="TYPE", help="Role of the agent.")
 @click.option(
     "--authority",
     "authorities",
     type=click.Choice(_WORDS),
     multiple=True,
-    help="Whose word it may claim.  [default: all but gm; all for who keeps the canon]",
+    help="Authority it may claim.  [default: all but gm; for a keeper, all]",
 )
-@click.option("--no-authority", is_flag=True, help="It may claim nobody's word.")
+@click.option("--no-authority", is_flag=True, help="It may claim no authority.")
 @click.option(
     "--space", "spaces", multiple=True, metavar="UUID", help="Only these.  [default: all]"
 )
@@ -48,16 +48,16 @@ EPILOG = examples(
     "characters",
     multiple=True,
     metavar="UUID",
-    help="Whom the user plays; it may know what these may.",
+    help="Character that the user plays; the token may read what it knows.",
 )
-@click.option("--world", metavar="UUID", help="The world or space that its calls are about.")
-@click.option("--user", metavar="ID", help="Whose account it uses.  [default: NAME's]")
+@click.option("--world", metavar="UUID", help="World or space of its calls.")
+@click.option("--user", metavar="ID", help="User whose account it uses.  [default: NAME]")
 @click.option(
     "--days",
     type=click.FloatRange(0, _DAYS_MAX, min_open=True),
     default=30.0,
     show_default=True,
-    help="How long it is valid.",
+    help="Days until it expires.",
 )
 @token_options
 def token(
@@ -75,22 +75,22 @@ def token(
 ) -> None:
     """Print a bearer token for the agent NAME, signed by the secret in auth.key_file.
 
-    Whoever has it may do what it says until it ends; only another secret ends it earlier.
+    Anybody with the token has its rights until it expires. To revoke it, change the secret.
     """
     settings = settings_from(given)
     options = server_options(settings).bearer
     if options is None:
         message = (
-            "this server verifies no tokens: set auth.issuer, auth.audience, auth.key_file and "
-            "auth.algorithms, as it is served with"
+            "This server verifies no tokens. Set auth.issuer, auth.audience, auth.key_file and "
+            "auth.algorithms to the values of `canonry serve`."
         )
         raise InvalidInput("token.unverified", message, path="auth.issuer")
     from canonry.server.identity import minted  # noqa: PLC0415 - the SDK takes a second
 
     if not is_name(name):
-        raise click.UsageError("NAME takes 1 to 128 characters, none of them a control character")
+        raise click.UsageError("NAME takes 1 to 128 characters without control characters.")
     if not all(map(is_uuid, (*spaces, *characters, *((world,) if world else ())))):
-        raise click.UsageError("--space, --character and --world take ids, which are UUIDs")
+        raise click.UsageError("--space, --character and --world take UUIDs.")
     usual = _usual(settings, agent_type)
     granted = frozenset(map(Authority, authorities)) or usual
     who = Principal(
@@ -104,11 +104,11 @@ def token(
     )
     now, seconds = SystemClock().now() // SECOND, max(1, int(days * _DAY))
     click.echo(minted(who, options, now=now, seconds=seconds))
-    click.echo(f"{name} is {agent_type} for {days:g} days", err=True)
+    click.echo(f"Token for {name}, agent type {agent_type}, valid for {days:g} days.", err=True)
 
 
 def _usual(settings: Settings, agent_type: str) -> frozenset[Authority]:
-    """What the agent type may claim where nobody says otherwise; it must be a known one."""
+    """Return the default authorities of an agent type; refuse an unknown one."""
     toolsets = load_toolsets(settings.toolsets)
     advice_on(replace(settings, agent_type=(agent_type,)), toolsets)
     keeps = any(agent_type in each.masters for each in toolsets)

@@ -1,4 +1,4 @@
-"""`canonry tools`: the tools that agents get, as data; the same data that the server serves."""
+"""`canonry tools`: list or explain the tools that the server offers to agents."""
 
 import inspect
 import json
@@ -26,7 +26,7 @@ EPILOG = examples(
 @AS_JSON
 @all_options
 def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
-    """List the tools with who may call them, or explain the one called NAME, of any toolset."""
+    """List tools with the agent types that may call them, or explain the tool NAME."""
     settings = settings_from(given)
     chosen = settings.toolsets if name is None else tuple(TOOLSETS)
     offered = [
@@ -39,7 +39,7 @@ def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
         return
     found = next((pair for pair in offered if pair[1].name == name), None)
     if found is None:
-        message = f"there is no tool {name}; `canonry tools` lists those that there are"
+        message = f"There is no tool {name}. Run `canonry tools` to list all tools."
         raise NotFound("tool.unknown", message, name=name)
     _explain(*found, as_json=as_json)
 
@@ -54,7 +54,7 @@ def _list(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
         roles = "anyone" if tool.roles == ANYONE else ", ".join(sorted(tool.roles))
         click.echo(f"{mark} {tool.name:{width}}  {toolset.name:10} {roles}")
     if any(tool.extension for _, tool in offered):
-        click.echo("\n+ an extension: not in the published contract, hidden by --contract-only")
+        click.echo("\n+ extension: not in the published contract; --contract-only hides it")
 
 
 def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
     click.echo(f"roles     {', '.join(data['roles'])}")
     traits = [name for name in ("read_only", "destructive", "idempotent") if data[name]]
     click.echo(f"effect    {', '.join(traits).replace('_', ' ') or 'writes'}")
-    click.echo(f"lives in  {data['lives_in']}\n")
+    click.echo(f"code      {data['lives_in']}\n")
     click.echo("arguments")
     _properties(tool.input_schema)
     for part in ("example", "input_schema", "output_schema"):
@@ -84,6 +84,8 @@ def _properties(schema: Any) -> None:
     for name, inner in properties.items():
         need = "required" if name in required else "optional"
         click.echo(f"  {name:{width}}  {need}  {_kind(inner)}")
+        if about := inner.get("description"):
+            click.echo(click.wrap_text(about, 90, "      ", "      "))
 
 
 def _kind(schema: Any) -> str:
@@ -109,18 +111,11 @@ _SAMPLES: dict[str, Any] = {
     "boolean": True,
     "object": {},
 }
-_FORMATS = {
-    "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "date-time": "2025-01-15T12:00:00Z",
-}
+_FORMATS = {"uuid": "01890a5d-ac96-774b-bcce-b302099a8057", "date-time": "2025-01-15T12:00:00Z"}
 
 
 def example_of(schema: Any) -> Any:
-    """Arguments that satisfy `schema`: the required ones, as plain as they can be.
-
-    Where the schema gives an example, it is that one; where nothing is required, the first property
-    stands for all, as a call without arguments shows nobody what a tool is for.
-    """
+    """Return valid arguments: the schema's example, the required properties, or the first."""
     shown = [*schema.get("examples", ())[:1], *schema.get("enum", ())[:1]]
     if "default" in schema or shown:
         return schema["default"] if "default" in schema else shown[0]
@@ -149,10 +144,17 @@ def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
         "destructive": tool.destructive,
         "idempotent": tool.idempotent,
         "lives_in": _place(tool.compose or tool.run),
-        "example": example_of(tool.input_schema),
+        "example": _example(tool),
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
+
+
+def _example(tool: Tool) -> Any:
+    """Return the example in the tool's description, or else one made from its schema."""
+    _, _, text = tool.description.partition("Example: ")
+    made = not text.startswith("{")
+    return example_of(tool.input_schema) if made else json.JSONDecoder().raw_decode(text)[0]
 
 
 def _place(run: Callable[..., Any]) -> str:

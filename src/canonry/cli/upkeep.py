@@ -1,4 +1,4 @@
-"""Commands that keep a store and carry it elsewhere: backup, verify, rebuild, export and move."""
+"""Commands that maintain or move a store, such as `backup`, `verify` and `export`."""
 
 import asyncio
 import json
@@ -57,21 +57,21 @@ if TYPE_CHECKING:
     "--only",
     type=click.Choice(["views", "vectors"]),
     default=None,
-    help="views: what the records say; vectors: the index that finds passages by meaning, whole.",
+    help="Rebuild only the views, or all vectors of the search by meaning.",
 )
 @store_options
 @awaited
 async def rebuild(*, only: str | None, **given: Any) -> None:
-    """Fold all views from the records again, and forget a damaged index of vectors.
+    """Rebuild all views from the records, and drop a damaged vector index.
 
-    Records are not touched; bytes that none of them names, and that are older than a day, are
-    deleted. Safe while servers run, and when it is interrupted. A server makes
-    the vectors that are missing; `--only vectors` makes all of them anew, here and now.
+    Records do not change. Files older than a day that no record references are deleted. You can
+    run it while servers run, and interrupt it. A server adds missing vectors later;
+    `--only vectors` rebuilds all of them now.
     """
     settings = settings_from(given)
     if only == "vectors":
         vectors = await _rebuild_vectors(settings)
-        click.echo(f"made {vectors} vectors anew")
+        click.echo(f"rebuilt {vectors} vectors")
         return
     async with await open_kept_store(settings, existing=True) as store:
         with progress("rebuilding views") as told:
@@ -83,16 +83,16 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
         orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
     click.echo(f"rebuilt all views from {commits} commits")
     if orphans:
-        click.echo(f"deleted {orphans} files that nothing names")
+        click.echo(f"deleted {orphans} unreferenced files")
     if dropped:
-        click.echo("dropped the damaged index of vectors; a server makes it anew")
+        click.echo("dropped the damaged vector index; a server rebuilds it")
 
 
 async def _rebuild_vectors(settings: Settings) -> int:
     async with await open_kept_store(settings, existing=True) as store:
         recall = store.canon.service(RecallServices).recall
         if recall is None:
-            message = "no passages are found by meaning here: set recall.embedder"
+            message = "Search by meaning is off. Set recall.embedder, for example to onnx."
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")
         with progress("making vectors") as told:
             return await rebuild_index(recall, recall_folder(settings), told)
@@ -109,11 +109,11 @@ async def _rebuild_vectors(settings: Settings) -> int:
 @store_options
 @awaited
 async def backup(*, target: Path, **given: Any) -> None:
-    """Copy the store into the new folder TARGET while servers go on.
+    """Copy the store into the new folder TARGET; servers may keep running.
 
-    The copy holds a manifest of all heads, which proves later what the backup contains.
-    Exit code 1 when the copy is made and a quick look shows views that lack what they should hold:
-    it counts rows and reads no record; `canonry verify` looks at everything.
+    The copy has a manifest of all heads; `canonry verify --against` compares with it.
+    Exit code 1: the copy is complete, but a quick count found views with missing rows.
+    Run `canonry verify` for a full check.
     """
     async with await open_store_to_look(settings_from(given)) as store:
         with progress("backing up") as told:
@@ -125,7 +125,7 @@ async def backup(*, target: Path, **given: Any) -> None:
         for finding in findings:
             click.echo(f"WRONG  {finding.where}: {finding.what}")
         click.echo(
-            "\nThe records are copied whole, and these views with them: run `canonry rebuild`, "
+            "\nAll records were copied, but these views are incomplete. Run `canonry rebuild`, "
             "then back up again."
         )
         raise click.exceptions.Exit(1)
@@ -142,9 +142,9 @@ Example:
 @store_options
 @awaited
 async def restore(*, source: Path, **given: Any) -> None:
-    """Put the backup in SOURCE into an empty data folder.
+    """Restore the backup in SOURCE into an empty data folder.
 
-    It is verified against its manifest first; a damaged backup is refused and nothing is left.
+    The backup is verified against its manifest first. A damaged one is refused.
     """
     settings = settings_from(given)
     with progress("restoring") as told:
@@ -159,13 +159,13 @@ EPILOG = """\
 \b
 Examples:
   canonry verify
-  canonry verify --record heads.json          keep this file elsewhere
-  canonry verify --against heads.json         later: was anything cut off or replaced?
+  canonry verify --record heads.json          keep this file on another disk
+  canonry verify --against heads.json         later: compare with that file
   canonry verify --against backup/manifest.json
 
 \b
-What it shows: any stored byte that was altered, any gap, any view that differs from its records;
-with --against also a tail that was cut off or a past that was replaced since the heads were kept.
+It finds altered bytes, gaps, and views that differ from their records. With --against, it also
+finds commits that were cut off or replaced since the heads were recorded.
 """
 
 
@@ -174,18 +174,21 @@ with --against also a tail that was cut off or a past that was replaced since th
     "--against",
     type=IN_FILE,
     metavar="FILE",
-    help="Heads recorded elsewhere: a backup's manifest, an exported log, or --record.",
+    help="Compare with earlier heads: a manifest, an exported log, or a file of --record.",
 )
 @click.option(
-    "--record", type=OUT_FILE, metavar="FILE", help="Write the heads there, if all is well."
+    "--record",
+    type=OUT_FILE,
+    metavar="FILE",
+    help="Write the heads to FILE if no problem is found.",
 )
 @AS_JSON
 @store_options
 @awaited
 async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
-    """Check every chain, every view against a fresh fold of the records, and every kept file.
+    """Check all hash chains, views and files against the records.
 
-    Exit code 1 when anything is wrong; the first differences are named.
+    Exit code 1 if a problem is found; the first differences are listed.
     """
     settings = settings_from(given)
     heads = None if against is None else read_heads(against)
@@ -206,7 +209,7 @@ async def verify(*, against: Path | None, record: Path | None, as_json: bool, **
 
 
 def read_heads(path: Path) -> Heads:
-    """The heads that a manifest holds, or the last line of an exported log.
+    """Return the heads in a manifest, or in the last line of an exported log.
 
     Raises:
         InvalidInput: `manifest.unreadable`.
@@ -220,7 +223,7 @@ def read_heads(path: Path) -> Heads:
             else:
                 text += file.read()
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}"
+        message = f"{path} cannot be read: {error.strerror}."
         raise InvalidInput("manifest.unreadable", message, path=str(path)) from error
     return heads_from(text, str(path))
 
@@ -230,13 +233,13 @@ def _print(verification: Verification) -> None:
         tell_line(f"WRONG  {finding.where}: {finding.what}")
     if verification.findings:
         click.echo(
-            "\nIf only views differ, `canonry rebuild` makes them anew. If records differ, restore "
-            "a backup: `canonry restore`."
+            "\nIf only views differ, run `canonry rebuild`. If records differ, restore a backup "
+            "with `canonry restore`."
         )
         return
     click.echo(
         f"all is well: {verification.commits} commits in {len(verification.heads)} spaces, "
-        f"{verification.things} things"
+        f"{verification.things} items"
     )
 
 
@@ -259,29 +262,29 @@ def _data(verification: Verification) -> dict[str, Any]:
 DOCTOR_EPILOG = examples(
     "canonry doctor",
     "canonry doctor --data ./world --json",
-    "canonry doctor --mend                         closes an older store to others",
-    "CANONRY_AGENT_TYPE=Narrator canonry doctor    shows where each setting comes from",
+    "canonry doctor --mend                         makes an older store private",
+    "CANONRY_AGENT_TYPE=Narrator canonry doctor    shows the source of a setting",
 )
 
 
 @click.command(cls=SettingsCommand, epilog=DOCTOR_EPILOG)
 @AS_JSON
 @click.option(
-    "--mend", is_flag=True, help="First close to others what an older version left open to them."
+    "--mend", is_flag=True, help="First remove access of other users to files of an older version."
 )
-@click.option("--all", "whole", is_flag=True, help="Tell all settings, not only those given.")
+@click.option("--all", "whole", is_flag=True, help="List settings with their defaults too.")
 @all_options
 def doctor(*, as_json: bool, mend: bool, whole: bool, **given: Any) -> None:
-    """Look what is wrong with settings and store, and say what helps.
+    """Diagnose problems of settings and store, and suggest fixes.
 
-    Without --mend nothing is changed. Exit code 1 when something is wrong; hints alone are not
-    wrong.
+    Without --mend nothing is changed. Exit code 1 if a problem is found; hints are not
+    problems.
     """
     settings = settings_from(given)
     if mend:
         found = open_to_others(settings.data)
         close_to_others(found)
-        click.echo(f"closed {len(found)} files and folders to others", err=True)
+        click.echo(f"made {len(found)} files and folders private", err=True)
     diagnosis = asyncio.run(examine(settings))
     if as_json:
         click.echo(json.dumps(asdict(diagnosis), sort_keys=True))
@@ -294,7 +297,7 @@ def doctor(*, as_json: bool, mend: bool, whole: bool, **given: Any) -> None:
 def _print_diagnosis(diagnosis: Diagnosis, *, whole: bool) -> None:
     click.echo("findings")
     if not diagnosis.wrong and not diagnosis.hints:
-        click.echo("  none: all is well")
+        click.echo("  none")
     for advice in diagnosis.wrong:
         click.echo(f"  WRONG  {advice.what}\n         {advice.help}")
     for advice in diagnosis.hints:
@@ -311,7 +314,7 @@ def _print_diagnosis(diagnosis: Diagnosis, *, whole: bool) -> None:
     for each in shown:
         tell_line(f"  {each.key:{width}}  {each.value}  ({each.source})")
     if left := len(diagnosis.settings) - len(shown):
-        click.echo(f"  {left} others are as by default; --all lists them")
+        click.echo(f"  {left} others have their defaults; --all lists them")
 
 
 EXPORT_EPILOG = examples(
@@ -330,26 +333,24 @@ EXPORT_EPILOG = examples(
     "--files",
     type=OUT_FOLDER,
     metavar="FOLDER",
-    help="Copy the users' files there too; a new or empty folder.",
+    help="Also copy the users' files into this new or empty folder.",
 )
 @click.option(
     "--account",
     metavar="USER",
-    help="Only the records of this user, in plain JSON that needs no Canonry to be read; me: of "
-    "the one local user.",
+    help="Only the records of this user, in JSON for other programs; `me` is the local user.",
 )
 @store_options
 @awaited
 async def export(
     *, file: Path | None, files: Path | None, account: str | None, **given: Any
 ) -> None:
-    """Write every commit of every universe to FILE; to standard output if it is - or missing.
+    """Write all commits of all spaces to FILE, or to standard output if it is - or missing.
 
-    The same log gives the same bytes. The last line is a manifest of all heads; keep it
-    elsewhere, and `canonry verify --against` shows a log that was cut off or replaced.
-    A log names files and does not hold them; --files brings along those that are not erased.
-    With --account it is what one user has told and what became of it: sources, records with their
-    observations, and relationships.
+    The same log gives the same bytes. The last line is a manifest of all heads. Keep it on another
+    disk: `canonry verify --against` then finds commits that were cut off or replaced. The log does
+    not contain files; --files copies those that are not erased.
+    With --account, only one user's sources, records, observations and relationships are written.
     """
     settings = settings_from(given)
     owner = None if account is None else _owner(account)
@@ -362,14 +363,14 @@ async def export(
                 lines = export_account(store.canon, owner)
             async for line in lines:
                 out.write(line.decode())
-        if files is not None:  # after the log, so that nothing that it names is left out
+        if files is not None:  # after the log, which references them
             with progress("exporting files") as told:
                 whose = None if owner is None else account_of(owner).user_id
                 beside = files_beside(files)
                 carried = await export_files(store.canon, beside, told, user_id=whose)
             click.echo(f"copied {carried.files} files to {files}", err=True)
             if carried.missing:
-                click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
+                click.echo(f"{carried.missing} files are missing; run `canonry verify`", err=True)
 
 
 def _owner(user: str) -> Caller:
@@ -381,7 +382,7 @@ def _owner(user: str) -> Caller:
 def _begin(files: Path) -> None:
     files.mkdir(parents=True, exist_ok=True)
     if any(files.iterdir()):
-        raise click.UsageError(f"{files} is not empty; name another folder with --files")
+        raise click.UsageError(f"{files} is not empty. Give a new folder with --files.")
 
 
 SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
@@ -398,27 +399,27 @@ KINDS = click.Choice(["embedded", *SERVERS])
         "  --mongodb-url mongodb://canonry@db.example",
     )
 )
-@click.option("--from", "source", type=KINDS, required=True, help="Where the store is now.")
-@click.option("--to", "target", type=KINDS, required=True, help="Where it is to be.")
+@click.option("--from", "source", type=KINDS, required=True, help="Kind of the present store.")
+@click.option("--to", "target", type=KINDS, required=True, help="Kind of the new store.")
 @store_options
 @awaited
 async def move(*, source: str, target: str, **given: Any) -> None:
-    """Copy a whole store, with its files, from one kind of store into another.
+    """Copy a whole store with its files into another kind of store.
 
-    embedded is the data folder, postgres the database of --postgres-url, polyglot that of
-    --mongodb-url. One of the two is embedded. Stop the servers first.
-    Nothing of the source is changed. An interrupted move goes on when it is run again; in the end
-    the exports of both are compared byte for byte, and the views against the records.
+    `embedded` is the data folder, `postgres` the database of --postgres-url, `polyglot` that of
+    --mongodb-url. One of the two must be embedded. Stop the servers first.
+    The source does not change. To continue an interrupted move, run it again. At the end, the
+    exports of both are compared byte for byte, and the views with the records.
     """
     settings = settings_from(given)
     if source == target:
-        raise click.UsageError("--from and --to are the same kind of store")
+        raise click.UsageError(f"--from and --to are both {source}. Give two kinds of store.")
     kind = target if source == "embedded" else source
     if "embedded" not in {source, target}:
-        raise click.UsageError("move to embedded first, and from there")
+        raise click.UsageError("Move to embedded first, then from embedded to the other kind.")
     if getattr(settings, SERVERS[kind]) is None:
         key = SERVERS[kind].replace("_", ".")
-        message = f"name the database with --{key.replace('.', '-')}"
+        message = f"Give the database with --{key.replace('.', '-')}."
         raise InvalidInput("settings.incomplete", message, path=key)
     async with (
         await _opened(settings, source, existing=True) as here,
@@ -430,12 +431,12 @@ async def move(*, source: str, target: str, **given: Any) -> None:
             seen = await there.upkeep.verify(told)
     if seen.findings:
         finding = seen.findings[0]
-        message = f"what arrived is not whole ({finding.where}: {finding.what}); move again"
+        message = f"The copy is damaged ({finding.where}: {finding.what}). Run the move again."
         raise BrokenInvariant("move.damaged", message)
     log, files = moved.log, moved.files
     click.echo(
         f"moved {log.commits - log.known} commits of {log.spaces} spaces and {files.files} files; "
-        f"{log.known} commits and {files.known} files were there already"
+        f"{log.known} commits and {files.known} files already existed"
     )
     click.echo(f"both export the same bytes: SHA-256 {moved.digest}")
     if files.missing:
@@ -452,28 +453,28 @@ async def _opened(settings: Settings, kind: str, *, existing: bool = False) -> K
 STORE_EPILOG = """\
 \b
 Examples:
-  canonry move-space                                 lists the spaces and where they live
+  canonry move-space                                 lists spaces and servers
   canonry move-space Saltmere --to db2.example:5432/canonry
 
 \b
-The servers are those of records.shards, in the settings of every process. Nobody has to stop:
-who reads goes on, who writes to the space waits about a second at the end. What is
-interrupted goes on when it is run again, and until then the space lives where it did.
+List the servers in records.shards, in the settings of every process. Servers may keep running:
+reads continue, and writes to the space wait about a second at the end. To continue an interrupted
+move, run it again; until then the space stays on its old server.
 """
 
 
 @click.command("move-space", epilog=STORE_EPILOG)
 @click.argument("space", required=False, metavar="[SPACE]")
-@click.option("--to", "target", metavar="SERVER", help="Where it is to live: HOST:PORT/DATABASE.")
+@click.option("--to", "target", metavar="SERVER", help="New server: HOST:PORT/DATABASE.")
 @store_options
 @awaited
 async def move_space(*, space: str | None, target: str | None, **given: Any) -> None:
-    """Move a space to another server while it is written to, or list where spaces live."""
+    """Move a space to another server during use, or list the server of each space."""
     if (space is None) != (target is None):
-        raise click.UsageError("name the space and the server with --to, or neither for a list")
+        raise click.UsageError("Give SPACE and --to SERVER, or neither to list the spaces.")
     async with await open_kept_store(settings_from(given), existing=True) as store:
         if store.mover is None:
-            message = "this store is on one server: name several in records.shards"
+            message = "This store is on one server. List several in records.shards."
             raise NotSupported("shards.one", message)
         placed = await store.mover.placed()
         if space is None or target is None:
@@ -484,22 +485,22 @@ async def move_space(*, space: str | None, target: str | None, **given: Any) -> 
         with progress("moving") as told:
             moved = await store.mover.move(found, target, told)
     if moved is None:
-        click.echo(f"the space lives on {target} already")
+        click.echo(f"the space is already on {target}")
         return
     click.echo(f"moved {moved.commits} commits from {moved.source} to {moved.target}")
-    click.echo(f"{moved.gathered} were copied by this run; nobody wrote for {moved.paused:.1f} s")
+    click.echo(f"{moved.gathered} were copied by this run; writes waited {moved.paused:.1f} s")
     click.echo(f"both export the same {moved.size} bytes: SHA-256 {moved.digest}")
 
 
 def _found(placed: "Sequence[PlacedSpace]", named: str) -> SpaceId:
-    """The space of that id or name."""
+    """Return the space with that id or name."""
     if is_uuid(named):
         return SpaceId(named.lower())
     found = [each.id for each in placed if folded(each.name) == folded(named)]
     if not found:
-        message = "no space is called so; canonry move-space lists them"
+        message = "No space has this name. Run `canonry move-space` to list them."
         raise NotFound("space.unknown", message, path="SPACE")
     if len(found) > 1:
-        message = f"{len(found)} spaces are called so: name one by its id, {' or '.join(found)}"
+        message = f"{len(found)} spaces have this name. Give one of their ids: {', '.join(found)}."
         raise InvalidInput("name.ambiguous", message, path="SPACE")
     return found[0]

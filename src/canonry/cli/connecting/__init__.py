@@ -1,1 +1,1 @@
-"""Connecting clients: which exist, where their settings lie, and how a server is written there."""
+"""Clients, the locations of their settings, and edits of these settings."""

@@ -1,4 +1,4 @@
-"""`canonry connect`: write the server into a client's settings, and try it."""
+"""`canonry connect`: write the server into a client's settings, and test it."""
 
 import asyncio
 import difflib
@@ -31,14 +31,14 @@ ServerEntry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """The system, as it decides where programs keep settings; a value, so that tests try any."""
+    """The system, which decides the folders of settings; tests can give any."""
 
     platform: str
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def settings(self) -> Path:
-        """The folder for the settings of desktop programs."""
+        """Return the folder for the settings of desktop programs."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -47,7 +47,7 @@ class Machine:
         return self.dotted()
 
     def dotted(self) -> Path:
-        """The folder of those that follow the XDG base directories on every system but Windows."""
+        """Return the folder of programs that follow XDG on every system except Windows."""
         if self.platform == "win32":
             return self.settings()
         given = self.environment.get("XDG_CONFIG_HOME")
@@ -80,7 +80,7 @@ class ClientKind:
     then: str = "Restart it."
 
     def file(self, machine: Machine) -> Path:
-        """Where it keeps the servers of this user."""
+        """Return the settings file of this user."""
         return self.user(machine)
 
 
@@ -168,14 +168,14 @@ CLIENTS: Final[Mapping[str, ClientKind]] = {
         ),
     )
 }
-"""By the name that `canonry connect` takes."""
+"""Clients by the name that `canonry connect` takes."""
 
 
 _PASSING: Final = {
     "uvx": ("archive-v0", "environments-v2", "builds-v0"),
     "pipx": (".cache/pipx", "pipx/.cache"),
 }
-"""Runners whose environments lie in a cache that is emptied now and then; parts of their paths."""
+"""Runners with environments in a temporary cache, and parts of their paths."""
 
 
 def launch(
@@ -184,10 +184,10 @@ def launch(
     prefix: str,
     which: Callable[[str], str | None] = shutil.which,
 ) -> tuple[str, ...]:
-    """The words that start Canonry again, whatever folder or PATH the client has.
+    """Return the command that starts Canonry from any folder and with any PATH.
 
-    `argv0`, `executable` and `prefix` are what Python's `sys` calls so. A link, as `uv tool` and
-    `pipx` make it, is kept: it survives an upgrade, and what it leads to may not.
+    `argv0`, `executable` and `prefix` are those of Python's `sys`. A link of `uv tool` or `pipx`
+    is not resolved: it survives an upgrade, and its target may not.
     """
     place = Path(prefix).as_posix()
     for runner, parts in _PASSING.items():
@@ -205,7 +205,7 @@ BACKUP: Final = ".before-canonry"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A change of a settings file: as it is, and as it shall be; None where there is no file."""
+    """A change of a settings file: its text before and after, None for no file."""
 
     path: Path
     before: str | None
@@ -213,15 +213,15 @@ class Edit:
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether the texts differ."""
         return self.before != self.after
 
 
 def connected(client: ClientKind, path: Path, name: str, command: Sequence[str]) -> Edit:
-    """The file with the server in it; everything else in it stays as it is.
+    """Return the edit that adds the server; the rest of the file does not change.
 
     Raises:
-        InvalidInput: `connect.unreadable`, the file is not what the client would read.
+        InvalidInput: `connect.unreadable`, the client could not read the file.
     """
     before = _text(path)
     after = _edited(client, path, before or "", name, client.entry(command))
@@ -229,10 +229,10 @@ def connected(client: ClientKind, path: Path, name: str, command: Sequence[str])
 
 
 def disconnected(client: ClientKind, path: Path, name: str) -> Edit:
-    """The file without the server: as it was before where nothing else has changed since.
+    """Return the edit that removes the server; an otherwise unchanged file is restored.
 
     Raises:
-        InvalidInput: `connect.unreadable`, the file is not what the client would read.
+        InvalidInput: `connect.unreadable`, the client could not read the file.
     """
     before = _text(path)
     if before is None:
@@ -247,7 +247,7 @@ def disconnected(client: ClientKind, path: Path, name: str) -> Edit:
 
 
 def require_inside(path: Path, root: Path) -> None:
-    """Refuse a settings file that a link leads out of `root`, the user's home or the project.
+    """Refuse a link to a settings file outside of `root`, the user's home or the project.
 
     Raises:
         InvalidInput: `connect.link`.
@@ -255,16 +255,16 @@ def require_inside(path: Path, root: Path) -> None:
     real = _real(path)
     if not real.is_relative_to(_real(root)):
         message = (
-            f"{path} leads by a link to {real}, outside of {root}; nothing was written. Replace "
-            "the link by a file, or add by hand the lines that `canonry connect json` prints"
+            f"{path} is a link to {real}, outside of {root}. Nothing was written. Replace the "
+            "link by a file, or add the lines of `canonry connect json` by hand."
         )
         raise InvalidInput("connect.link", message)
 
 
 def write(edit: Edit) -> Path | None:
-    """Do it, whole or not at all; the path of the copy of what was there, if there was anything.
+    """Write the file atomically, and return the path of the backup, if there is one.
 
-    A link to a file in the same home or project is followed (`require_inside`): the link stays.
+    A link within the same home or project is followed and kept; see `require_inside`.
     """
     path = _real(edit.path)
     copy = _backup(edit.path)
@@ -287,7 +287,7 @@ def _replace(path: Path, text: str, like: Path) -> None:
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))  # `resolve` raises where a link leads to itself
+    return Path(os.path.realpath(path))  # `resolve` raises if a link points to itself
 
 
 def _backup(path: Path) -> Path:
@@ -296,7 +296,7 @@ def _backup(path: Path) -> Path:
 
 def _text(path: Path) -> str | None:
     if path.exists() and not path.is_file():
-        raise _unreadable(path, "it is no file")
+        raise _unreadable(path, "it is not a file")
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -323,8 +323,8 @@ def _edited(client: ClientKind, path: Path, text: str, name: str, entry: object 
 
 def _unreadable(path: Path, why: str) -> InvalidInput:
     message = (
-        f"{path} cannot be changed safely ({why}); nothing was written. Mend it, or add by hand "
-        "the lines that `canonry connect json` prints"
+        f"{path} cannot be changed safely ({why}). Nothing was written. Correct the file, or add "
+        "the lines of `canonry connect json` by hand."
     )
     return InvalidInput("connect.unreadable", message)
 
@@ -333,7 +333,7 @@ _CHECK_SECONDS: Final = 60.0
 
 
 async def offered(command: Sequence[str], unheard: TextIO) -> int:
-    """How many tools the server offers that these words start; its log goes to `unheard`."""
+    """Start the server, and return how many tools it offers; its log goes to `unheard`."""
     with importing():
         from mcp import Client  # noqa: PLC0415 - the SDK takes a second
         from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: PLC0415
@@ -366,10 +366,10 @@ EPILOG = examples(
     metavar="DIR",
     help="Folder of the store.  [default: the user's data folder]",
 )
-@click.option("--name", default="canonry", metavar="NAME", help="What the client calls it.")
-@click.option("--project", is_flag=True, help="For this folder alone, in its own settings file.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@click.option("--undo", is_flag=True, help="Take it out again.")
+@click.option("--name", default="canonry", metavar="NAME", help="Name of the server in the client.")
+@click.option("--project", is_flag=True, help="Connect for this folder only, in its own file.")
+@click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
+@click.option("--undo", is_flag=True, help="Remove the server again.")
 def connect(
     *,
     client: str | None,
@@ -380,19 +380,19 @@ def connect(
     dry_run: bool,
     undo: bool,
 ) -> None:
-    """Connect an MCP client: write the server into its settings, and try whether it starts.
+    """Write the server into the settings of an MCP client, and test that it starts.
 
-    Without CLIENT it lists those it knows; `json` prints the lines that most others take. What
-    else stands in the settings stays as it is; the first change keeps a copy beside the file.
+    Without CLIENT, list the known clients. For other clients, `json` prints lines that most accept.
+    The rest of the settings does not change. The first change keeps a copy beside the file.
     """
     machine = Machine(platform=sys.platform, home=Path.home(), environment=dict(os.environ))
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-        raise click.UsageError("--name takes letters, digits, - and _")
+        raise click.UsageError("--name takes letters, digits, - and _, such as canonry-test.")
     if client is None:
         _overview(machine, name)
         return
     if undo and client == _PRINTED:
-        raise click.UsageError("what was only printed cannot be undone here; name the client")
+        raise click.UsageError("--undo cannot remove printed lines. Give a client instead of json.")
     command = () if undo else _command(serving, data)
     if client == _PRINTED:
         shown = {"mcpServers": {name: {"command": command[0], "args": list(command[1:])}}}
@@ -404,26 +404,26 @@ def connect(
     if dry_run:
         _show(edit)
     elif not edit.changes:
-        click.echo(f"{kind.title} is {'not connected' if undo else 'connected already'}: {path}")
+        click.echo(f"{kind.title} is {'not connected' if undo else 'already connected'}: {path}")
     else:
         kept = write(edit)
-        click.echo(f"{kind.title}: {'taken out of' if undo else 'written to'} {path}")
+        click.echo(f"{kind.title}: {'removed from' if undo else 'written to'} {path}")
         if kept is not None:
-            click.echo(f"What was there before is kept in {kept}")
+            click.echo(f"The former file is kept in {kept}")
     if not dry_run and not undo:
         _check(command)
         click.echo(kind.then)
 
 
 def _command(serving: Sequence[str], data: Path | None) -> tuple[str, ...]:
-    """The words that start the server, after its options were read as `serve` reads them."""
+    """Return the command that starts the server; its options are checked as in `serve`."""
     given = serve.make_context("serve", list(serving)).params
     if given.get("data") is not None:
-        raise click.UsageError("give --data before --, so that it is written as a whole path")
+        raise click.UsageError("Give --data before the `--`, not after it.")
     if given.get("config") is not None:
         serving = [str(Path(each).absolute()) if Path(each).is_file() else each for each in serving]
     if given.get("http") is not None:
-        message = "a client starts the server over standard input and output; leave --http out"
+        message = "Clients start the server over standard input and output. Leave --http out."
         raise click.UsageError(message)
     settings: Settings = settings_from({**given, "data": None if data is None else str(data)})
     principal_for(settings)
@@ -437,7 +437,7 @@ def _command(serving: Sequence[str], data: Path | None) -> tuple[str, ...]:
 
 def _file(kind: ClientKind, machine: Machine, *, project: bool) -> Path:
     if project and kind.project is None:
-        raise click.UsageError(f"{kind.title} has no settings of a project; leave --project out")
+        raise click.UsageError(f"{kind.title} has no project settings. Leave --project out.")
     own = kind.file(machine) if kind.project is None or not project else Path.cwd() / kind.project
     home = machine.home if own.is_relative_to(machine.home) else own.parent
     require_inside(own, Path.cwd() if project else home)
@@ -450,7 +450,7 @@ def _overview(machine: Machine, name: str) -> None:
         path = kind.file(machine)
         click.echo(f"{kind.name:<{width}}  {_state(kind, path, name):<13}  {path}")
     click.echo(
-        "\nConnect one with `canonry connect CLIENT`; any other takes `canonry connect json`."
+        "\nTo connect one, run `canonry connect CLIENT`. For others, run `canonry connect json`."
     )
 
 
@@ -465,7 +465,7 @@ def _state(kind: ClientKind, path: Path, name: str) -> str:
 
 def _show(edit: Edit) -> None:
     if not edit.changes:
-        click.echo(f"{edit.path} would stay as it is")
+        click.echo(f"{edit.path} would not change")
         return
     before, after = ((text or "").splitlines() for text in (edit.before, edit.after))
     name = str(edit.path)
@@ -474,13 +474,13 @@ def _show(edit: Edit) -> None:
 
 
 def _check(command: Sequence[str]) -> None:
-    """Start it as a client would, and say what it offers."""
+    """Start the server as a client would, and print how many tools it offers."""
     started = time.monotonic()
     try:
         with Path(os.devnull).open("w", encoding="utf-8") as unheard:
             tools = asyncio.run(offered(command, unheard))
     except Exception as error:
         line = shlex.join(command)
-        message = f"the settings are written, but the server does not start; see why with: {line}"
+        message = f"The settings are written, but the server does not start. Run {line} to see why."
         raise Unavailable("connect.no-server", message) from error
-    click.echo(f"Tried: it starts in {time.monotonic() - started:.1f} s and offers {tools} tools.")
+    click.echo(f"Tested: it starts in {time.monotonic() - started:.1f} s and offers {tools} tools.")

@@ -1,4 +1,4 @@
-"""Edits of a JSON text in place: what somebody else wrote there, comments included, stays."""
+"""Edits of a JSON text in place; other content and comments stay."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _DECODER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Member:
-    """Where a member of an object stands: from its key to behind its value."""
+    """The positions of a member of an object, from its key to the end of its value."""
 
     key: str
     begin: int
@@ -23,7 +23,7 @@ class _Member:
 
 
 def read(text: str) -> Any:
-    """What the text says; comments and commas behind the last value are forgiven.
+    """Parse the text; comments and trailing commas are allowed.
 
     Raises:
         ValueError: it is not JSON.
@@ -32,10 +32,10 @@ def read(text: str) -> Any:
 
 
 def put(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """The text with `value` at `path`; objects that lack on the way are made.
+    """Return the text with `value` at `path`; missing objects are added.
 
     Raises:
-        ValueError: it is not JSON, or there is something else than objects on the way.
+        ValueError: it is not JSON, or `path` leads through a value that is no object.
     """
     text = text if text.strip() else "{}\n"
     plain = _plain(text)
@@ -55,12 +55,12 @@ def put(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
         if not rest:
             return text[: found.value] + _dumped(value, indent) + text[found.end :]
         at = _object(plain, found.value)
-    message = "there is no path to write to"
+    message = "the path is empty"
     raise ValueError(message)
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
-    """The text without the member at `path`, and without the objects that it leaves empty.
+    """Return the text without the member at `path` and the objects left empty.
 
     Raises:
         ValueError: it is not JSON.
@@ -96,7 +96,7 @@ def _cut(text: str, plain: str, member: _Member, siblings: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """The same length without comments and last commas, so that places are the same."""
+    """Replace comments and trailing commas by spaces, which keeps all positions."""
     plain = _COMMENTS.sub(lambda m: _blank(m[0]) if m[0][0] == "/" else m[0], text)
     return _LAST_COMMAS.sub(lambda m: " " if m[0] == "," else m[0], plain)
 
@@ -114,7 +114,7 @@ def _skip(plain: str, at: int) -> int:
 def _object(plain: str, at: int) -> int:
     at = _skip(plain, at)
     if plain[at] != "{":
-        message = "it holds something else where an object is expected"
+        message = "an object is expected where it has another value"
         raise ValueError(message)
     return at
 

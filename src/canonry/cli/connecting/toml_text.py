@@ -1,4 +1,4 @@
-"""Edits of a TOML text in place: one table is written at its end or taken out, the rest stays."""
+"""Edits of a TOML text in place: one table is appended or removed."""
 
 import json
 import tomllib
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read(text: str) -> Any:
-    """What the text says.
+    """Parse the text.
 
     Raises:
         ValueError: it is not TOML.
@@ -16,10 +16,10 @@ def read(text: str) -> Any:
 
 
 def put(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """The text with the table `value` at `path`, where one of that name is replaced.
+    """Return the text with the table `value` at `path`, in place of a former one.
 
     Raises:
-        ValueError: it is not TOML, or says something else under that name.
+        ValueError: it is not TOML, or has another value at `path`.
     """
     rest = drop(text, path)
     lines = [f"[{'.'.join(path)}]"]
@@ -32,7 +32,7 @@ def put(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
-    """The text without the table at `path` and those inside it.
+    """Return the text without the table at `path` and those inside it.
 
     Raises:
         ValueError: it is not TOML.

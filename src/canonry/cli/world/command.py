@@ -1,4 +1,4 @@
-"""`canonry world`: worlds come from files and go into files; they can be drawn and checked."""
+"""`canonry world`: import, export, draw and check worlds."""
 
 import json
 from dataclasses import asdict
@@ -37,7 +37,7 @@ from canonry.world.usecases.worlds import query_worlds, world_named
 
 
 def read_atlas(path: Path) -> tuple[Atlas, str]:
-    """The atlas in a file, and how the file is told apart from others.
+    """Return the atlas in a file, and the file's name with a hash of its content.
 
     Raises:
         InvalidInput: `world.not-json`, `input.invalid`, `input.missing` or
@@ -48,24 +48,24 @@ def read_atlas(path: Path) -> tuple[Atlas, str]:
 
 
 def parse_atlas(data: bytes) -> Atlas:
-    """The atlas that these bytes describe; raises as `read_atlas` does."""
+    """Return the atlas in these bytes; raises like `read_atlas`."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        message = "a world is a file in JSON; `canonry world export` writes one to look at"
+        message = "A world file must be JSON. Run `canonry world export` for an example."
         raise InvalidInput("world.not-json", message, path="") from None
     if not isinstance(value, dict):
-        raise InvalidInput("world.not-json", "a world is an object in JSON", path="")
+        raise InvalidInput("world.not-json", "A world file must be a JSON object.", path="")
     return read_value(compile_arguments(schema_of(Atlas))(value), Atlas)
 
 
 def atlas_bytes(atlas: Atlas) -> bytes:
-    """The file of an atlas; it may be looked at on a terminal."""
+    """Return the file of an atlas, with control characters made visible."""
     return visible(encode_pretty(atlas).decode()).encode()
 
 
 def demo_atlas() -> Atlas:
-    """The world that comes with Canonry."""
+    """Return the demo world of Canonry."""
     return parse_atlas(files(__package__).joinpath("demo.json").read_bytes())
 
 
@@ -86,7 +86,7 @@ DEMO: Final = "demo.json of Canonry"
     )
 )
 def world() -> None:
-    """Bring in, draw and check worlds to play in."""
+    """Import, draw and check worlds for play."""
 
 
 @world.command(
@@ -94,15 +94,15 @@ def world() -> None:
     epilog=examples("canonry world import isles.json --dry-run", "canonry world import isles.json"),
 )
 @click.argument("file", type=IN_FILE)
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
 @AS_JSON
 @store_options
 @awaited
 async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
-    """Bring a world to what FILE says; a second time, it changes nothing.
+    """Create or update a world from FILE. A second import changes nothing.
 
-    The file is checked as a whole before anything is written. What the store has and the file
-    does not speak of stays, and whoever is known already stays where they are.
+    The whole file is checked before anything is written. Items of the store that the file does not
+    mention stay, and known movers keep their location.
     """
     atlas, origin = read_atlas(file)
     done = await _import(settings_from(given), atlas, origin, dry_run=dry_run)
@@ -113,10 +113,10 @@ async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> 
 @store_options
 @awaited
 async def demo(**given: Any) -> None:
-    """Bring in the world that comes with Canonry, and say how to serve it."""
+    """Import the demo world of Canonry, and print the command that serves it."""
     done = await _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
     _print_import(done, dry_run=False, as_json=False)
-    click.echo("serve it with:")
+    click.echo("to serve it, run:")
     data = f" --data {quote(str(given['data']))}" if given.get("data") else ""
     command = f"canonry serve --toolsets world --world {done.world_id} --agent-type Narrative"
     click.echo(f"  {command}{data}")
@@ -170,7 +170,7 @@ async def list_worlds(**given: Any) -> None:
 @store_options
 @awaited
 async def export(*, name: str, file: Path | None, **given: Any) -> None:
-    """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
+    """Write WORLD, by id or name, in its present state to FILE or to standard output."""
     text = atlas_bytes(await _atlas(settings_from(given), name)).decode()
     with data_output(file) as out:
         out.write(text)
@@ -183,11 +183,11 @@ async def export(*, name: str, file: Path | None, **given: Any) -> None:
     ),
 )
 @click.argument("name", metavar="WORLD|FILE")
-@click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw it there instead of in text.")
+@click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw an SVG picture into FILE.")
 @store_options
 @awaited
 async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
-    """Draw a world: its ways, its realms, and the places that no way leads to."""
+    """Draw the exits, realms and unreachable locations of a world."""
     atlas = await _atlas_of(settings_from(given), name)
     if svg is None:
         click.echo(drawn(atlas))
@@ -203,7 +203,7 @@ async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
 @store_options
 @awaited
 async def check(*, name: str, **given: Any) -> None:
-    """List what is wrong or strange in a world's structure; exit code 1 if anything is wrong."""
+    """List faults and oddities of a world's structure. Exit code 1 if it has faults."""
     found = list(problems(await _atlas_of(settings_from(given), name)))
     for problem in found:
         _tell(problem)
@@ -225,7 +225,7 @@ async def check(*, name: str, **given: Any) -> None:
 @store_options
 @awaited
 async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
-    """List what AFTER says otherwise than BEFORE, part by part and field by field."""
+    """List the fields that differ between BEFORE and AFTER."""
     settings = settings_from(given)
     found = differences(await _atlas_of(settings, before), await _atlas_of(settings, after))
     if as_json:
@@ -244,9 +244,9 @@ async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
 @click.argument("theirs", type=IN_FILE)
 @click.argument("file", type=OUT_FILE)
 def merge(*, base: Path, ours: Path, theirs: Path, file: Path) -> None:
-    """Write to FILE what OURS and THEIRS, which both grew from BASE, amount to.
+    """Merge OURS and THEIRS, both edited from BASE, into FILE.
 
-    Where both say something else of one field, OURS stands, it is listed, and the exit code is 1.
+    Where both changed a field, OURS wins, the conflict is listed, and the exit code is 1.
     """
     done = merged(*(read_atlas(each)[0] for each in (base, ours, theirs)))
     with data_output(file) as out:
