@@ -12,55 +12,55 @@ ARGS ?=
 VENDOR := src/canonry/inspector/static/vendor
 CLIENTS := tests/clients/node_modules/done $(VENV)-clients-1/done $(VENV)-clients-2/done
 
-# Every server that a test starts would compile Canonry anew.
+# Without bytecode files, every server of a test would compile Canonry again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-servers test-clients test-browser clients pictures servers scripts check coverage bench reference site lock changelog release clean
 
-help: ## Say what can be made
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
-demo: $(VENV)/run.done ## Start the server on an embedded store and play a small world through it
+demo: $(VENV)/run.done ## Play a small world through servers on an embedded store
 	@$(BIN)/canonry demo $(ARGS)
 
-# Two workers a core share the files of tests that need the same; with MEASURE=1 it is noted which
-# branches they reach.
+# Two workers a core share the files of tests with the same needs; MEASURE=1 records the covered
+# branches.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile --no-loadscope-reorder $(if $(MEASURE),--durations=30) --needs
 # Tests about time, or about all objects of a process, run after the others, one file a core.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
 	tests/adapters/test_services_away.py
 
-test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" runs those of all
+test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" selects from all tests
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \
 		&& $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ALONE))
 
-test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start servers and run the tests of them
+test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start database servers and run their tests
 	@found=$$($(VENV)-servers/bin/python -m tests.servers up) && eval "$$found" && $(TESTS) servers
 
-test-clients: $(VENV)/dev.done $(CLIENTS) ## Run the tests with clients that others wrote (needs npm)
+test-clients: $(VENV)/dev.done $(CLIENTS) ## Run the tests with third-party clients (needs npm)
 	@$(TESTS) clients
 
-test-browser: $(VENV)/dev.done scripts ## Run the tests of pages in Chromium (needs npm)
+test-browser: $(VENV)/dev.done scripts ## Run the tests of the inspector in Chromium (needs npm)
 	@$(TESTS) browser
 
-clients: $(CLIENTS) ## Install clients that others wrote, for the tests (needs npm)
+clients: $(CLIENTS) ## Install third-party clients for the tests (needs npm)
 
 tests/clients/node_modules/done: tests/clients/package.json
 	@npm install --prefix tests/clients --no-package-lock --no-audit --no-fund --silent
 	@touch $@
 
-pictures: $(VENV)/ocr.done ## Run the tests of pictures with what recognises their text (250 MB)
+pictures: $(VENV)/ocr.done ## Run the tests of pictures with text recognition (250 MB)
 	@$(BIN)/python -m pytest tests/adapters/readers/test_images.py
 
-servers: $(VENV)-servers/done ## Start the servers that tests use (DO=down stops them); print where they are
+servers: $(VENV)-servers/done ## Start the servers for tests and print their addresses (DO=down stops them)
 	@$(VENV)-servers/bin/python -m tests.servers $(or $(DO),up)
 
-# The lock says which versions by their hashes, and npm refuses any other. What draws graphs is kept
-# in the repository; after a new version in the lock, copy both files again.
-scripts: web/node_modules/.package-lock.json ## Check the scripts of the pages, and what draws graphs (needs npm)
+# The lock file has the hash of each version, and npm refuses any other. The graph library is kept in
+# the repository; after an update of the lock file, copy both files again.
+scripts: web/node_modules/.package-lock.json ## Check the scripts of the inspector and its graph library (needs npm)
 	@cmp web/node_modules/cytoscape/dist/cytoscape.min.js $(VENDOR)/cytoscape.min.js
 	@cmp web/node_modules/cytoscape/LICENSE $(VENDOR)/cytoscape.LICENSE
 	@web/node_modules/.bin/tsc --project web
@@ -69,7 +69,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@npm ci --prefix web --no-audit --no-fund --silent
 	@touch $@
 
-coverage: $(VENV)/dev.done ## Say what tests with MEASURE=1 reached; fail below the floor
+coverage: $(VENV)/dev.done ## Report the coverage of tests with MEASURE=1; fail below the minimum
 	@$(BIN)/python -m slipcover --branch --json --merge .coverage.* --out .coverage
 	@$(BIN)/python -m tests.meta.coverage_figures
 
@@ -83,7 +83,7 @@ check: $(VENV)/dev.done ## Check style, types and imports (about a minute)
 bench: $(VENV)/dev.done ## Measure the workloads, print a table and write it as JSON
 	@$(BIN)/python -m bench $(ARGS)
 
-reference: $(VENV)/dev.done ## Write the generated pages of docs/reference anew
+reference: $(VENV)/dev.done ## Regenerate docs/reference
 	@$(BIN)/python -m tests.docs.reference
 
 changelog: $(VENV)/dev.done ## Move the fragments of changelog.d into CHANGELOG.md
@@ -109,7 +109,7 @@ COMPILE = $(VENV)-lock/bin/uv pip compile pyproject.toml --quiet --universal --g
 # What a container may keep its store in.
 STORES = postgres s3 mongodb neo4j opensearch qdrant
 
-lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependencies anew
+lock: $(VENV)-lock/bin/uv ## Update the lock files to the newest allowed versions
 	@$(COMPILE) --upgrade --group build --group dev --output-file requirements/dev.lock
 	@$(COMPILE) --upgrade --group build --constraint requirements/dev.lock \
 		--output-file requirements/run.lock
@@ -121,7 +121,7 @@ lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependenc
 	@for line in clients-1 clients-2 servers; do $(subst pyproject.toml,,$(COMPILE)) --upgrade \
 		--group $$line --output-file requirements/$$line.lock; done
 
-clean: ## Remove the environment and everything that was made
+clean: ## Remove the environment and all build output
 	@rm -rf $(VENV) $(VENV)-* site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
 		.hypothesis .coverage .coverage.* dist
 

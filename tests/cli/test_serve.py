@@ -201,7 +201,7 @@ def test_a_toolset_that_does_not_exist_is_named_with_those_that_do() -> None:
     done = canonry("serve", "--memory", "--toolsets", "narative")
 
     assert done.returncode == 2
-    assert "there is no toolset narative; known are canon, narrative" in done.stderr
+    assert "There is no toolset narative. Toolsets: canon, narrative" in done.stderr
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_server_that_everybody_would_be_denied_does_not_start() -> None:
     assert "agent.missing" in refusal()
     assert "CanonKeeper" in refusal()
     assert "did you mean CanonKeeper" in refusal(agent_type="CanonKeper")
-    assert "known are" in refusal(agent_type="all")
+    assert "Known: " in refusal(agent_type="all")
     assert "agent.unknown" in refusal(agent_type="CanonKeeper,canonkeeper")
     done = canonry("serve", "--memory", "--toolsets", "narrative")
     assert done.returncode == 2

@@ -160,7 +160,7 @@ async def _look_at_folder(diagnosis: Diagnosis, folder: Path, count: int) -> Non
     finally:
         await vectors.close()
     if count > SEARCHED_WELL:
-        what = f"each search compares {count:,} vectors, more than {SEARCHED_WELL:,}"
+        what = f"Each search compares {count:,} vectors, more than {SEARCHED_WELL:,}"
         diagnosis.hint(what, MANY_VECTORS)
 
 
@@ -305,7 +305,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
 def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None:
     integrity = facts.get("integrity", "ok")
     if str(integrity).startswith("not known"):
-        diagnosis.hint(f"integrity is {integrity}", "`canonry verify` reads everything")
+        diagnosis.hint(f"Integrity is {integrity}.", "Run `canonry verify`.")
     elif integrity != "ok":
         diagnosis.is_wrong(
             f"The store's file is damaged: {integrity}",

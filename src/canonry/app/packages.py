@@ -138,8 +138,8 @@ def _named(names: Iterable[str]) -> Iterator[tuple[Any, str]]:
                     require_package(package, f"the toolset {name}")
             known = ", ".join(TOOLSETS)
             near = get_close_matches(name, TOOLSETS, 1)
-            guess = f"; did you mean {near[0]}?" if near else ""
-            message = f"toolsets: there is no toolset {name}; known are {known}{guess}"
+            guess = f"; did you mean {near[0]}?" if near else "."
+            message = f"There is no toolset {name}. Toolsets: {known}{guess}"
             raise InvalidInput("settings.unknown", message, path="toolsets")
         module, _, attribute = TOOLSETS[name].partition(":")
         yield import_module(module), attribute

@@ -127,8 +127,8 @@ def _require_callable(
     for name in names:
         if name not in known:
             close = get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-            message = f"No served toolset knows the agent type {name}; {hint}"
+            hint = f"; did you mean {close[0]}?" if close else f". Known: {', '.join(known)}."
+            message = f"No served toolset knows the agent type {name}{hint}"
             raise InvalidInput("agent.unknown", message, path="agent_type")
     if not any(
         may(toolset, tool.roles, name)

@@ -256,8 +256,8 @@ def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput
     plain = name.lower().removeprefix("canonry_").strip("-").replace("-", "_").replace(".", "_")
     ended = ENDED.get(plain)
     close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-    advice = f"did you mean {close[0]}?" if close else "`canonry doctor` lists all settings"
-    message = f"{where}: there is no setting {name}; {advice}"
+    advice = f"; did you mean {close[0]}?" if close else ". `canonry serve --help` lists all."
+    message = f"{where}: there is no setting {name}{advice}"
     if ended is not None:
         message = f"{where}: the setting {name} was removed: {ended}"
     return InvalidInput("settings.unknown", message, path=name)

@@ -388,7 +388,7 @@ def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     found: dict[str, Named] = {}
     for name, thing in pairs:
         if name in found:
-            message = f"two toolsets offer '{shown(name)}'; serve them under different paths"
+            message = f"Two toolsets offer '{shown(name)}'. Serve them under different paths."
             raise BrokenInvariant("toolset.ambiguous", message)
         found[name] = thing
     return found
