@@ -34,10 +34,10 @@ from canonry.readmodels.catalog import ID
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId, is_uuid
 
-# Cells of a CSV file that a spreadsheet takes for text: a quote before what it would calculate.
+# Cells of a CSV file: a quote precedes each text that a spreadsheet would run as a formula.
 #
-# A text that begins like a formula would be run by whoever opens the file. Reading takes the quote
-# away again, so that a file that was written says exactly what was stored.
+# Without the quote, opening the file could run a formula from stored text. Reading removes the
+# quote, which restores the stored text exactly.
 
 _QUOTE: Final = "'"
 _CALCULATED: Final = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[ ']*[\t\r\n]")

@@ -184,17 +184,15 @@ class Teller:
         """Print the provenance of an item and how it ended."""
         self.note(f'"{why["says"]}" is {why["canon_level"]}.')
         recorded = why["recorded"]
-        self._point("who, when", f"{recorded['agent_type']}, {_place(recorded)}")
+        self._point("recorded", f"{recorded['agent_type']}, {_place(recorded)}")
         for traced in why["evidence"]:
             if traced["kind"] == "turn":
                 who = traced.get("entity_id", _SPEAKERS[traced["speaker"]])
                 words = f'{who} in "{traced["scene_title"]}": {traced["text"]}'
                 self._point("evidence", words)
         proposal = why["proposal"]
-        self._point(
-            "the word of", f"{proposal['authority']}, proposed by {proposal['proposed_by']}"
-        )
-        self._point("the rule", f"{proposal['decision']['rule']}: {proposal['rationale']}")
+        self._point("authority", f"{proposal['authority']}, proposed by {proposal['proposed_by']}")
+        self._point("rule", f"{proposal['decision']['rule']}: {proposal['rationale']}")
         fall = why["fall"]
         if fall is not None:
             self._point(fall["how"], f"{_place(fall)}, by {fall['by']}")
@@ -231,7 +229,7 @@ async def play(agents: Troupe) -> None:
     await world.ask_about_the_retcon()
     await world.remember()
     teller.heading("In short")
-    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} calls were refused,")
+    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} attempts failed,")
     teller.note("and the log has the author, time, rule and evidence of each.")
 
 
@@ -360,7 +358,7 @@ class DemoWorld:
 
     async def remember(self) -> None:
         """Store a memory that contradicts canon."""
-        self._tell.heading("9. Ilsa remembers it in her own way, and canon does not mind")
+        self._tell.heading("9. Ilsa remembers it differently, and canon does not change")
         text = "Odo jumped. I saw his face, and he was smiling."
         await self._agents.do(
             "MemoryManager",
@@ -376,9 +374,10 @@ class DemoWorld:
         )
         self._tell.said("Ilsa's memory", text)
         recalled = context["recalled"]["character_memories"]
+        self._tell.note("The memory is only hers.")
         self._tell.note(
-            f"It is kept as hers alone: the scene's context recalls {len(recalled)} memory of "
-            f"those present, beside {len(context['canonical']['facts'])} facts that are canon."
+            f"The context of the scene has {len(recalled)} memory of its participants and "
+            f"{len(context['canonical']['facts'])} canon facts."
         )
 
     async def _open_scene(self, title: str, place: str) -> None:
