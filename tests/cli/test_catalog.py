@@ -149,7 +149,7 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
     ("a.json", "{} {}", "line 1, column 4: Extra data"),
     ("a.json", b'{"projects":\0[]}', "is no JSON: line 1"),
     ("a.json", '{"guides": []}', "no array 'guides'"),
-    ("a.json", '{"projects": {}}', "'projects' is an array of objects"),
+    ("a.json", '{"projects": {}}', "'projects' must be an array of objects"),
     ("a.json", '{"projects": [1]}', "projects[0]: A row must be an object"),
     (
         "a.json",

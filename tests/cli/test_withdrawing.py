@@ -50,7 +50,7 @@ def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) ->
     asked = ("undo", "--source", source, *data)
 
     shown = canonry(*asked)
-    assert "1 entities      of which nobody else says anything" in shown.stdout
+    assert "1 entities      that no other source describes" in shown.stdout
     assert "Nothing was changed" in shown.stdout
     done = canonry(*asked, "--yes", "--reason", "the wrong file")
     assert "1 sources       withdrawn" in done.stdout
@@ -86,9 +86,9 @@ def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
 
     rule = ("retain", "--brought-days", "0", "--user", ANN, *data)
     shown = canonry(*rule)
-    assert "1 sources to withdraw, 0 things to erase" in shown.stdout
+    assert "1 sources to withdraw, 0 items to erase" in shown.stdout
     assert "Nothing was changed" in shown.stdout
-    assert "done; 0 entries" in canonry(*rule, "--yes").stdout
+    assert "done; erased the content of 0 log entries" in canonry(*rule, "--yes").stdout
     assert "Nothing is due" in canonry(*rule).stdout
 
     erase = ("retain", "--withdrawn-days", "0", *data)
