@@ -96,7 +96,7 @@ def test_another_shape_is_refused_with_the_file(data: Any, tmp_path: Path) -> No
 def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "odd.json"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidInput, match="no JSON"):
+    with pytest.raises(InvalidInput, match="not JSON"):
         read_transcripts([path])
 
 
