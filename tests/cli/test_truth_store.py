@@ -75,7 +75,7 @@ def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> Non
     aged(path_of(data, ADA, b"left behind"), 2)
     hints = [each["what"] for each in told(on(data, "doctor", "--json"))["hints"]]
     assert any("belong to no source" in each for each in hints)
-    assert "deleted 1 files" in on(data, "rebuild").stdout
+    assert "deleted 1 unreferenced files" in on(data, "rebuild").stdout
     assert bytes_below(data, ADA) == {SECRET}
     assert on(data, "verify").returncode == 0
 
