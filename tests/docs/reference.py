@@ -207,7 +207,7 @@ def promises_page(proved: Mapping[str, Mapping[str, str]]) -> str:
             if name.startswith(f"{port}:")
         )
         head = ("promise", "meaning", "reason", *proved)
-        parts += [f"\n## {port}\n\n", table(head, rows)]
+        parts += [f"\n## `{port}`\n\n", table(head, rows)]
     return "".join(parts)
 
 

@@ -128,7 +128,7 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
         a_source(edition="2nd", origin="shelf"),
         *snippets,
         an_axiom("magic fades"),
-        an_axiom("nobody is two things", constraint=constraint),
+        an_axiom("no person is two people", constraint=constraint),
     )
 
 
