@@ -5,7 +5,7 @@ import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/
  * @param {string} html the resource's text
  * @param {Record<string, unknown>} asked the arguments of the tool's call
  * @param {any} result its result
- * @param {any} context what the view is told of where it is
+ * @param {any} context the context of the view
  */
 globalThis.host = async (html, asked, result, context) => {
   const frame = document.createElement("iframe");

@@ -1,5 +1,5 @@
 // @ts-check
-// A reply of a tool as a page within a client: asks the client by messages, and nobody else.
+// Show a tool's reply as a page within a client. The page asks only the client, by messages.
 
 /** @typedef {{id: string, kind?: string, says?: string, name?: string, by?: string, when?: string, about?: string[], because?: string, status?: string, perhaps_against?: {because: string}[]}} Row */
 /** @typedef {{waiting?: Row[], timeline?: Row[], neighbors?: {id: string, name: string, path?: string[]}[], total?: number, next?: string}} Told */
@@ -42,7 +42,7 @@ function t(key, values = {}) {
 }
 
 /**
- * An element with what stands in it; texts are texts, whatever they say.
+ * Make an element with its contents; a text never becomes markup.
  * @param {string} tag
  * @param {string} names
  * @param {(Node | string)[]} inside

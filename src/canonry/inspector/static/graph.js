@@ -1,5 +1,5 @@
 // @ts-check
-// Draws the graph that the page lists; the list stays, for whoever does not see or use the picture.
+// Draw the graph of the page's list. The list stays for readers without the picture.
 
 /** @typedef {{nodes: [string, string, string][], edges: [string, string, string, string][], centre: string | null}} Told */
 
@@ -29,7 +29,7 @@ if (holder !== null && draw !== undefined && text !== "") {
     const many = told.nodes.length > 150;
     const list = document.getElementById("graph-list");
     if (list instanceof HTMLDetailsElement) list.open = told.edges.length <= 20;
-    // The page is seen before the picture is made, which takes a while where there is much of it.
+    // Show the page first: a large picture takes some time.
     await new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)));
     const picture = draw({
       container: holder,

@@ -1,5 +1,5 @@
 // @ts-check
-// Plays a world over time: a slider over its ticks, and a button that moves it on by itself.
+// Play a world over time: a slider over its ticks, and a button that advances it.
 
 const STEPS = 40;
 const PAUSE = 900;

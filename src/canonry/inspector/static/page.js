@@ -1,5 +1,5 @@
 // @ts-check
-// What every page has beyond reading: sliders for its two times, and ids that can be copied.
+// Controls of every page: sliders for its two times, and ids that can be copied.
 
 /**
  * @param {number} milliseconds since 1970, which may lie far before it
@@ -54,7 +54,7 @@ for (const code of document.querySelectorAll("[data-copy]")) {
   if (code instanceof HTMLElement) addCopy(code);
 }
 for (const form of document.querySelectorAll("form[method=get]")) {
-  // An address says only what was asked.
+  // The address holds only the given parameters.
   form.addEventListener("formdata", (event) => {
     const { formData } = /** @type {FormDataEvent} */ (event);
     for (const [name, value] of [...formData]) if (value === "") formData.delete(name);

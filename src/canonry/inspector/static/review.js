@@ -1,5 +1,5 @@
 // @ts-check
-// The queue by keyboard, and kept up to date while others decide; without it every form still works.
+// Keyboard control of the queue, and updates while others decide. Forms work without it.
 
 const EVERY = 2000;
 const live = /** @type {HTMLElement} */ (document.getElementById("live"));
@@ -29,9 +29,9 @@ function stand(to) {
 }
 
 /**
- * Put the queue of a page in the place of the one that is shown; who is writing is not disturbed.
+ * Replace the shown queue by that of a page, unless the user is writing.
  * @param {string} text
- * @param {boolean} told whether what the page says of what was done is shown too
+ * @param {boolean} told whether the page's note about the last decision is shown, too
  */
 function replaceBy(text, told) {
   const page = new DOMParser().parseFromString(text, "text/html");
@@ -70,7 +70,7 @@ async function look() {
     const page = await fetch(location.href.replace(/&(done|ids)=[^&]*/g, ""));
     if (page.ok && !busy && !isWriting() && replaceBy(await page.text(), false)) say(live.dataset.changed ?? "");
   } catch {
-    // The server is away; the next look tells.
+    // The server does not answer; the next poll tries again.
   }
 }
 
@@ -98,7 +98,7 @@ async function decide(event) {
 }
 
 /**
- * Go to the field for the reason of the item at hand; Enter there decides.
+ * Go to the reason field of the current item; Enter there decides.
  * @param {string} verdict
  */
 function reason(verdict) {
@@ -127,7 +127,7 @@ function go(selector) {
 }
 
 /**
- * Decide by the button that bears a number.
+ * Decide by the button with a number.
  * @param {number} number
  */
 function press(number) {
