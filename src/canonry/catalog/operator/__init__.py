@@ -18,8 +18,8 @@ FACE: Final = Face(
     server_name="canonry-operator",
     contract_version="1.0.0",
     instructions=(
-        "Every tool writes, and the log keeps each write with its author. A new entity is a "
-        "draft. Publish or archive it with catalog_move_entity."
+        "To create an item, give all arguments but id that cannot be null. To change one, give its "
+        "id and the new values. catalog_move_entity publishes drafts. The catalog toolset reads."
     ),
 )
 

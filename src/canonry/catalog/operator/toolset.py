@@ -141,13 +141,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     _save_tool(VIDEOS, "Record a video about an entity, or change the record by its id."),
     _save_tool(
-        RELATION_ROWS, "Relate two items of one project by a relation type that allows their types."
+        RELATION_ROWS, "Relate two items. GUIDE_USES_CONCEPT leads from a guide to a concept."
     ),
     Tool(
         name="catalog_move_entity",
         title="Move an entity on",
         description=(
-            "Request publication of an entity, publish it, return it to draft, or archive it. "
+            "Publish an entity by request_publish, then publish; reject makes it a draft again. "
             "If it is not ready, the error lists the missing fields."
         ),
         input_schema=obj(
