@@ -267,7 +267,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         {
             "name": NAME,
             "realmType": word(RealmType).of("realm_type"),
-            "scope": word(RealmScope),
+            "scope": word(RealmScope).but(description="Extent of the realm"),
         },
         {
             "description": PROSE,
@@ -285,7 +285,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Add weather, light, mood or other text to a location or realm for a span of time.",
         Layer,
         {
-            "scopeId": KEY.of("scope"),
+            "scopeId": KEY.of("scope").but(description="Location or realm: id or key"),
             "layerType": word(LayerType).of("layer_type"),
             "value": PROSE,
             "fromTick": INTEGER.of("from_tick"),
@@ -513,9 +513,9 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
         roles=ENQUEUERS,
         takes=obj(
             {
-                "type": enum(*EVENT_NAMES).but(description="What comes about"),
+                "type": enum(*EVENT_NAMES).but(description="Kind of event"),
                 "payload": ANYTHING.but(
-                    description="scopeKey (loc: or player: and an id) and the params of its action"
+                    description="scopeKey (loc:<id> or player:<id>), and the params of the action"
                 ),
             },
             {

@@ -586,8 +586,8 @@ def envelope_schema() -> tuple[dict[str, Any], dict[str, Any]]:
     ]
     shared = {
         **action["properties"],
-        "actionType": {"description": "What is to happen"},
-        "params": {"description": "With whom and what, by actionType"},
+        "actionType": {"description": "Kind of action"},
+        "params": {"description": "Arguments of this actionType"},
     }
     told = {**action, "properties": shared, "oneOf": each}
     return schema, {**parts, ActionAsSent.__name__: told}
