@@ -24,8 +24,8 @@ FACE: Final = Face(
         "Record messages, documents and dialogue with tell. It returns ids to cite.\n"
         "Make a claim canon with propose, and cite those ids as evidence. Rules judge it at once, "
         "and the verdict lists conflicts.\n"
-        "Correct a fact with propose and replaces. Undo a mistake with decide and retcon.\n"
-        'Keep a secret with for, such as ["gm"], in tell and in each claim.\n'
+        "Correct a wrong fact: propose with replaces. Undo a mistake: decide with verdict retcon.\n"
+        'To keep a secret, give "for": ["gm"] or names in tell and in each claim.\n'
         "why explains a fact, and changes lists what is new. "
         "You can use a name wherever an id is accepted.\n"
         "Cite the source of each fact, and say so when nothing is known."

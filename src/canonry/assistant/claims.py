@@ -170,7 +170,7 @@ CLAIM: Final = Field(
             ),
             "field": named("correction: the field to change: name, description or any other."),
             "value": Field({}).but(description="correction: the right value."),
-            "for": names("Keep it secret: only gm or these names may know it; default everyone."),
+            "for": names("Readers of a secret: gm or names; default everyone."),
             "fields": ANYTHING.but(description="Further fields as {name: value}."),
             "evidence": names(
                 "Ids or titles of the passages, turns, scenes or documents that support it."

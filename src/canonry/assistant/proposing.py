@@ -93,7 +93,7 @@ async def hints_on_readers(
         if not audience:
             continue
         if "audience" not in asked.content:
-            hints.append(f"Claim {n} has a limited audience, as an item that it names or cites.")
+            hints.append(f"Claim {n} has a limited audience, like an item that it names or cites.")
         open_to_more = [
             f"{one} ({'public' if not known.get(one.ref) else 'for more readers'})"
             for one in asked.evidence
@@ -103,7 +103,7 @@ async def hints_on_readers(
             listed = ", ".join(open_to_more[:_NAMED_MAX])
             hints.append(
                 f"Claim {n} has a limited audience, but its evidence has more readers: {listed}. "
-                "Give its words in `said`, or tell them with `for`."
+                "Quote its words in `said`, or tell them again with `for`."
             )
     return hints
 
@@ -338,10 +338,10 @@ def _way_out(rows: Sequence[Row]) -> str:
     """Return advice for claims that the rules did not accept."""
     rules = {row.get("rule") for row in rows}
     if ACCEPTED_RULE in rules:
-        return "Support the claim in said or evidence, or decide accept."
+        return "Propose the claim again with said or evidence, or decide accept."
     dated = STATEMENT_NEGATED.id in rules
     later = " If the older fact was true until then, give `when`." if dated else ""
-    return f"authority=gm or decide accept overrules the conflicting canon.{later}"
+    return f"authority=gm in propose, or decide accept, overrules the canon.{later}"
 
 
 def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
@@ -425,12 +425,12 @@ PROPOSE: Final = Tool(
     name="propose",
     title="Propose",
     description=(
-        "Propose claims to make them canon, or correct canon, with evidence from tell. "
-        "Rules judge each claim at once, and the verdict lists conflicts. To correct a "
-        "fact, propose the new fact with `replaces`; to correct a field, use kind "
-        "correction. A claim can name entities that other claims of the call add. Only "
-        'keepers can correct, merge and retcon. Example: {"claims": [{"kind": "fact", '
-        '"says": "Hilde owns the lighthouse."}], "evidence": ["Letter from Hilde"]}.'
+        "Propose claims to make them canon, with evidence from tell. Rules judge each at once, "
+        "and the verdict lists conflicts. If a fact is wrong, propose the right one with "
+        "`replaces`; if it was true until now, the new one with `when`. To correct a field, use "
+        "kind correction. A claim can name entities that others of the call add. correction, merge "
+        'and retcon need the role Keeper or Solo. Example: {"claims": [{"kind": "fact", "says": '
+        '"Hilde owns the lighthouse."}], "evidence": ["Letter from Hilde"]}.'
     ),
     input_schema=takes(
         {
@@ -444,8 +444,8 @@ PROPOSE: Final = Tool(
                 description="The quoted words, instead of evidence; they are recorded and cited."
             ),
             "authority": enum(*Authority).but(
-                description="Authority behind the claims: source (a document), gm (overrules the "
-                "others), player or system."
+                description="source (a document), gm (overrules the others), player or system; "
+                "default: by your role and the evidence."
             ),
             "dry_run": BOOLEAN.but(
                 description="true predicts the verdicts and writes nothing; default false."

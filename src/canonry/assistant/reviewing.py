@@ -53,7 +53,7 @@ from canonry.values.audience import EVERYBODY as ALL
 from canonry.values.errors import InvalidInput, NotSupported
 from canonry.values.provenance import Authority
 
-_HINT: Final = "Settle a field: decide read with of=[document], field and other=a name in read_as."
+_HINT: Final = "To settle one, decide read: of=[document], its field, other=one name in read_as."
 
 
 async def unclear_values(desk: Desk, page: Wanted) -> Row:
@@ -191,7 +191,7 @@ async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     ]
     reply = fitted(rows, page, found.total, "duplicates")
     if rows:
-        reply["hint"] = "If both are one, decide merge, of=[kept, duplicate]. If not, separate."
+        reply["hint"] = "If they are one, decide merge, of=[kept, duplicate]. If not, separate."
     return reply
 
 
@@ -336,7 +336,7 @@ async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_told("Secrets", "Only you can read your account.")
     (one,) = _exactly(of, 1)
     thing = await desk.thing(one, *get_args(Kept), path="/of/0")
-    reason = _reason(arguments, "how it came out")
+    reason = _reason(arguments, "how the secret became known")
     told = await change_audience(desk.canon, desk.caller, thing.id, ALL, reason=reason)
     return {"revealed": list(told.ids[:_SHOWN])}
 
@@ -417,13 +417,12 @@ TOOLS: Final = (
         name="decide",
         title="Decide",
         description=(
-            "Decide on an open item, or undo a mistake. judge: let the rules decide a "
-            "proposal. accept, reject: decide a proposal yourself. waive: allow a possible "
-            "conflict. merge: two entities are one. separate: they are not. retcon: the "
-            "item was never true. reveal: let everyone know a secret. end: a relation no "
-            "longer holds. read: set an unclear field of a document to the reading in "
-            '`other`. Example: {"verdict": "retcon", "of": ["<fact id>"], "reason": "Wrong '
-            'Hilde."}.'
+            "Decide on an open item, or undo a mistake. judge: let the rules decide a proposal. "
+            "accept, reject: decide it yourself. waive: allow a possible conflict. merge: two "
+            "entities are one. separate: they are not. retcon: the item was never true. reveal: "
+            "let everyone know a secret. end: a relation no longer holds. read: set an unclear "
+            "field to the reading in other. accept, reject, waive, retcon and reveal need a "
+            'reason. Example: {"verdict": "retcon", "of": ["<fact id>"], "reason": "Wrong Hilde."}.'
         ),
         input_schema=takes(
             {
@@ -434,7 +433,7 @@ TOOLS: Final = (
             },
             {
                 "reason": TEXT.but(maxLength=2_000, description="Reason for the decision."),
-                "other": named("waive: the item it may conflict with; read: the right reading."),
+                "other": named("waive: the conflicting item; read: the reading, such as comma."),
                 "along": BOOLEAN.but(
                     description="retcon: true also retracts what depends on it; default false."
                 ),

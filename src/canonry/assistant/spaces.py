@@ -19,7 +19,7 @@ from canonry.assistant.desk import (
 from canonry.assistant.rows import ROWS, Row, cut, filled, fitted, reply_schema
 from canonry.canon.commands.universes import create_universe, space_opened_by
 from canonry.canon.queries.listings import ChosenSpace, list_opened, list_spaces, spaces_held
-from canonry.canon.queries.names import candidate, may_mean, title_of
+from canonry.canon.queries.names import candidate, may_mean, no_match, title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
@@ -116,7 +116,7 @@ TOOLS: Final = (
             {
                 "about": TEXT.but(description="One or two sentences that describe it."),
                 "calendar": ANYTHING.but(
-                    description="Calendar: months [{name, days}], week, eras; default Gregorian."
+                    description="months [{name, days}], week, eras [{name}]; default Gregorian."
                 ),
             },
         ),
@@ -172,7 +172,7 @@ async def found_in(
         named = [f"{candidate(thing)} in {desk.space.name}" for desk, thing in found]
         raise may_mean(named, path)
     if not meant:
-        raise _refusal(refused, len(desks), path)
+        raise _refusal(refused, text, len(desks), path)
     desk, thing = meant[0]
     desk.caller.use(desk.space.id)
     others = ", ".join(each[0].space.name for each in found if each[0] is not desk)
@@ -188,15 +188,13 @@ def _is_called(thing: Thing, text: str) -> bool:
     return folded(text.strip()) in known
 
 
-def _refusal(refused: Sequence[CanonryError], count: int, path: str) -> CanonryError:
+def _refusal(refused: Sequence[CanonryError], text: str, count: int, path: str) -> CanonryError:
     """Return the error of an ambiguous name if there is one, else of an unknown name."""
     several = next((each for each in refused if isinstance(each, InvalidInput)), None)
     if several is not None:
         return several
     near = [name for each in refused for name in each.details.get("candidates", ())]
-    guess = f" Did you mean {near[0]}?" if near else ""
-    message = f"{path} matches no name or id in {count} spaces.{guess}"
-    return NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
+    return no_match(text, f"{count} spaces", near, path)
 
 
 async def in_their_calendars(

@@ -388,11 +388,9 @@ TELL: Final = Tool(
                 maxItems=TURNS_MAX, description="Turns of a scene, in order."
             ),
             "scene": named("Title or id of the scene; a new title opens a scene."),
-            "place": named("Location of a new scene."),
+            "place": named("Name or id of the existing location of a new scene."),
             "when": named("Valid time of a new scene: a date, an RFC 3339 time or words."),
-            "for": names(
-                "Keep it secret: only these may know it, as gm or names; default everyone."
-            ),
+            "for": names("Readers of a secret: gm or names; default everyone."),
             "end_scene": TEXT.but(description="Summary of the scene; it closes the scene."),
             "records": array(ANYTHING).but(
                 maxItems=RECORDS_MAX,

@@ -77,9 +77,14 @@ async def find_named(
     if found:
         raise may_mean([candidate(each) for each in found], path)
     near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
+    raise no_match(named, "this space", near, path)
+
+
+def no_match(text: str, where: str, near: Sequence[str], path: str) -> NotFound:
+    """Return the error for a name that matches no item."""
     guess = f" Did you mean {near[0]}?" if near else ""
-    message = f"{path} matches no name or id in this space.{guess}"
-    raise NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
+    message = f"{path} {text[:60]!r} matches no name or id in {where}.{guess}"
+    return NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 
 def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
