@@ -341,7 +341,7 @@ def _way_out(rows: Sequence[Row]) -> str:
         return "Propose the claim again with said or evidence, or decide accept."
     dated = STATEMENT_NEGATED.id in rules
     later = " If the older fact was true until then, give `when`." if dated else ""
-    return f"authority=gm in propose, or decide accept, overrules the canon.{later}"
+    return f"Propose again with authority=gm, which overrules the canon, or decide accept.{later}"
 
 
 def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
