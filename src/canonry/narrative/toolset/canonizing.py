@@ -230,8 +230,8 @@ async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> R
     "transfer more than the owner has.",
     takes=obj(
         {
-            "from_entity_id": UUID.but(description="Id of the giver"),
-            "to_entity_id": UUID.but(description="Id of the receiver"),
+            "from_entity_id": UUID,
+            "to_entity_id": UUID,
             "thing_entity_id": UUID,
             "quantity": NUMBER,
             "authority": AUTHORITY,
@@ -541,9 +541,9 @@ async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Argum
 
 @contract_tool(
     "mongodb_evaluate_proposal",
-    "Reject a pending proposal, or accept one: give canonical_id (the item you wrote for it) or a "
-    "rationale. With a rationale, the proposal is written as it stands, even if rejected before, "
-    "and conflicting canon is retracted or ended.",
+    "Reject a pending proposal, or accept one by canonical_id (the item you wrote for it) or a "
+    "rationale. A rationale writes even a rejected proposal as it stands, and retracts or ends "
+    "conflicting canon.",
     gives=_EVALUATED,
     idempotent=True,
 )
@@ -645,7 +645,7 @@ _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of(
 
 @reading_tool(
     "composite_get_verdicts",
-    "Preview verdicts of pending proposals. Give scene_id or proposal_ids. Nothing is written.",
+    "Preview verdicts of pending proposals; write nothing. Give scene_id or proposal_ids.",
     title="Preview canonization",
     takes=obj({}, {"scene_id": UUID, "proposal_ids": UUIDS.but(maxItems=PROPOSALS_MAX)}),
     gives=_FORESEEN,

@@ -561,8 +561,8 @@ async def _get_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "neo4j_get_entity_at",
-    "Get an entity as it was at a story time, or as canon knew it. Give at or as_known_at (a "
-    "date-time or a log position).",
+    "Get an entity as it was at a story time, or as canon knew it. Give at or as_known_at "
+    "(date-time or log position).",
     title="Get entity at a time",
     takes=obj(
         {"entity_id": UUID},
