@@ -486,7 +486,7 @@ async def move_catalog_entity(
             raise NotFound("entity.unknown", message, path="/entityId")
         row = item_row(entity)
         if row["status"] not in before:
-            message = f"{move} leads from {', '.join(sorted(before))}; it is {row['status']}"
+            message = f"{move} needs the status {' or '.join(sorted(before))}, not {row['status']}."
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
         now = stamp(canon.clock.now())

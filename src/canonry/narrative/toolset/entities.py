@@ -281,7 +281,7 @@ async def _merge_entities(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 @writing_tool(
     "neo4j_unmerge_entities",
-    "Undo a merge. The entity gets its own observations back.",
+    "Undo a merge. The entity gets its own canon items back.",
     takes=obj({"entity_id": UUID, "reason": TEXT}),
     gives=_UNMERGED,
 )
