@@ -54,7 +54,7 @@ def _other_messages() -> Mapping[str, Mapping[str, list[str]]]:
             continue
         for each in messages(path):
             kind = "log" if each.is_log else "cli" if package == "cli" else "reply"
-            texts = found[kind][inner.with_suffix("").as_posix()]
+            texts = found[kind][".".join(("canonry", *inner.with_suffix("").parts))]
             if each.text not in known and each.text not in texts:
                 texts.append(each.text)
     return {

@@ -94,9 +94,9 @@ Try it:
 \b
 Exit codes:
   0    done
-  1    the check ran and found problems (verify, doctor)
+  1    the command ran and reports problems
   2    the command or a setting is wrong
-  3    refused: not found, not allowed, or in conflict with the canon
+  3    refused: not found, not allowed, in conflict, or a damaged or newer store
   4    not available now; run the same command again later
   5    a defect of Canonry itself
   130  interrupted
