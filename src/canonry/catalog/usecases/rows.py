@@ -286,8 +286,8 @@ def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
     return None
 
 
-# Save one row of a catalog, or withdraw a relation. What is not given stays as it is, and a new
-# entity is a draft.
+# Save one row of a catalog, or withdraw a relation. Omitted fields do not change, and a new entity
+# is a draft.
 
 _NEW_IDS: Final = SpaceId("catalog")
 """Where ids of new rows come from: a retry of a request gives the same one."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from canonry.language.texts.stems import asked_stems, stems_of
 from canonry.values.errors import InvalidInput
 
-# Dice. What is drawn is made of the seed, the expression and the number of the die alone.
+# Dice. A roll depends on the seed, the expression and the number of the die alone.
 
 EXPRESSION_MAX: Final = 100
 DRAWN_MAX: Final = 1_000

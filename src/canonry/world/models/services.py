@@ -28,7 +28,7 @@ from canonry.world.domain.moderation.moderating import Moderation, moderate_by_w
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.ports.moderator import Moderator, Rulebook
 
-# Generation. Whoever asks a model asks this first; it knows no model itself.
+# Generation: every request to a model passes here first. This part knows no model itself.
 
 KEPT_MAX: Final = 1_000
 
@@ -71,9 +71,9 @@ class Generated:
             del self._kept[next(iter(self._kept))]
 
 
-# Telemetry. Nothing that anybody wrote is kept: a purpose, an event, a model, tokens,
-# milliseconds, an outcome. What is told of it are sums, apart for each space. It lives as long as
-# the process; what models were asked for before it began is counted again from the records
+# Telemetry. It keeps no text: only purpose, event, model, tokens, milliseconds and outcome. It
+# reports sums for each space. It lives as long as the process; earlier requests to models are
+# counted again from the records
 # (`usecases/dialogue.py`).
 
 HOUR: Final = 3_600 * SECOND

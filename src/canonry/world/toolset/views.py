@@ -433,7 +433,7 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
     except InvalidInput:
         now = world_at(canon, world)
         if await now.find(now.id_of(name), WorldType.PLAYER) is None:
-            return None  # that there is no such player is the first thing to be said
+            return None  # a missing player comes before an invalid tick
         raise
     found = await get_mover_context(then, name, WorldType.PLAYER)
     if found is None:
@@ -493,7 +493,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-# View tools. What is hidden a narrator is told, and a player is not.
+# View tools. A narrator sees hidden items; a player does not.
 
 _CHARACTER: Final = Shape(
     tick=INTEGER,

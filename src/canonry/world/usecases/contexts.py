@@ -360,7 +360,7 @@ async def search_events(
 def _query(world: BoundWorld, entities: Iterable[str], offset: int, limit: int) -> EventQuery:
     return EventQuery(
         spaces=frozenset((world.space,)),
-        entities=frozenset(entities),  # type: ignore[arg-type] # ids of a world's things
+        entities=frozenset(entities),  # type: ignore[arg-type] # ids of a world's items
         level=CanonLevel.CANON,
         offset=offset,
         limit=limit,

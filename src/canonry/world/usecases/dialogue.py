@@ -60,13 +60,13 @@ from canonry.world.usecases.worlds import (
     world_at,
 )
 
-# Take a turn: a player says something to a character, and is answered before a deadline. What a
-# model says is moderated and held against the world before anybody hears it. Where anything fails,
-# the answer is words that claim nothing, and what was missed is done later.
+# Take a turn: a player speaks to a character, and gets an answer before a deadline. A model's words
+# are moderated and checked against the world before any character hears them. If a step fails, the
+# answer is a text without claims, and the missed steps follow later.
 
 DEADLINE: Final = 2.5
 _SHARE: Final = 0.8
-"""Of the deadline a model has so much; the rest is for what has to be kept."""
+"""The model's share of the deadline; the rest is for writing the exchange."""
 _TRANSIENT: Final = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL_ERROR"})
 
 LookUp = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
@@ -319,7 +319,7 @@ async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:
     return result_of(reply)
 
 
-# What is kept: each exchange is an event of the pair, from which telemetry is counted again.
+# Each exchange is stored as an event of the pair; telemetry is counted again from these.
 
 TITLE: Final = "NPC.Dialogue"
 EXCHANGES_MAX: Final = 6

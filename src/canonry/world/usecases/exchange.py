@@ -305,7 +305,7 @@ def _happening(event: Event, names: _Names) -> Happening:
 
 # Import a world: an atlas, checked as a whole, then written part by part; again, it adds nothing.
 # The items of a new world are dated at tick 0, because its atlas has always held.
-# What comes later is dated at the world's tick of that moment, so that the past stays as it was.
+# Later items are dated at the current tick of the world: its past does not change.
 
 PARTS_A_COMMIT: Final = 100
 _SHOWN: Final = 20

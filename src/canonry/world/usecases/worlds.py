@@ -321,8 +321,8 @@ def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
     return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
 
 
-# A draft of changes to a world. One draft becomes one commit. What it has declared itself counts
-# as if it were there already.
+# A draft of changes to a world. One draft becomes one commit. Later parts of a draft may refer to
+# items that it has declared.
 
 K = TypeVar("K")
 _EDGES_MAX = 500

@@ -394,7 +394,7 @@ class WorldRoutes:
         rows = usage_report(telemetry, since, purpose, _spaces_of(caller))
         told = {
             "until": render_instant(now),
-            # What is not recorded, such as calls, is counted anew by each process.
+            # Each process counts unrecorded values, such as calls, from zero.
             "callsSince": render_instant(now if began is None else began),
             "usage": [row for row in rows if event is None or row["eventType"] == event],
         }

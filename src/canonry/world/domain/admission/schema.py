@@ -258,8 +258,8 @@ def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
     return None
 
 
-# Claims. The patterns are few and plain, so that prose passes: a way that opens or leads
-# somewhere, a thing that is found or given to the reader, somebody who arrives or leaves.
+# Claims in a text. The patterns are few and plain, because prose must pass: an exit that opens or
+# leads somewhere, an item that the reader finds or gets, a character who arrives or leaves.
 
 _WAY: Final = (
     r"(?:door|doorway|gate|passage|passageway|path|tunnel|bridge|stair(?:s|case|way)?|ladder"
@@ -313,8 +313,8 @@ def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
 
 
 # The envelope of a proposal, strict. A field that is not declared here is refused, and so is one
-# in snake case: the published names are in camel case. What a character or an item is called may
-# be its id or its key.
+# in snake case: the published names are in camel case. A character or an item is named by its id
+# or its key.
 
 T = TypeVar("T", bound=Struct)
 ACTIONS_MAX: Final = 20

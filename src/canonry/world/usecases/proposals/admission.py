@@ -157,7 +157,7 @@ def _duplicated(
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true. Three
 # steps follow each other, and each alone leaves the world consistent: the verdict; the
 # record of it, which is the audit and without which nothing follows; and one commit with all that
-# was proposed. Who stops between the last two is found by `settle`.
+# was proposed. `settle` finds a proposal that stopped between the last two.
 
 _LEFT_BEHIND: Final = MINUTE
 """Age after which an admitted but unapplied proposal counts as abandoned."""

@@ -1,0 +1,113 @@
+"""Prose is plain: no sentence has "who" or "what" as its subject, and words are the field's."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.meta.prose import comments, docstrings, messages, paragraphs
+from tests.meta.tree import PACKAGE, ROOT, python_files, relative
+
+SUBJECT = re.compile(
+    r"(?:^|(?<=[.!?:;]\s))(?:And |But |Then |So )?"
+    r"(?:Who|Whoever|Whose|Whom|What|Whatever|Whichever|That which|Those who|Where nobody)\b"
+    r"(?![^.!?]*\?)"
+)
+"""A sentence that begins with a pronoun and is no question."""
+
+REPLACED = re.compile(
+    r"\b(?:bearers?(?! tokens?)|borne|desks?|fallen|foresee\w*|foretell\w*|halls?|heirs?|mended"
+    r"|owed|polyglot|rivals?|shelf|shelves|hereby|thereby|whereby|things?|upkeep|upkept|veil\w*"
+    r"|visitors?)\b",
+    re.IGNORECASE,
+)
+"""A word that `docs/glossary.md` replaces by the field's word."""
+
+EXCEPTIONS: dict[str, tuple[str, ...]] = {
+    # Each decision ends with a paragraph of this heading.
+    "docs/decisions/": ("What would change it.",),
+    # Titles that are stored, and a value of an option.
+    "": ("What was said", "What is played", "--to polyglot"),
+    # The prompt of a language model, whose digest is stored with what the model found.
+    "src/canonry/documents/": ("What stands between the marks", "could mean two things"),
+    "docs/reference/messages.md": ("What stands between the marks", "could mean two things"),
+}
+"""The beginning of a path -> what stands there for a reason."""
+
+
+def passages_of(path: Path) -> Iterator[str]:
+    """Yield every text of a file that a person or a model reads."""
+    if path.suffix == ".md":
+        yield from paragraphs(path.read_text(encoding="utf-8"))
+        return
+    for text in (*docstrings(path), *comments(path), *(each.text for each in messages(path))):
+        yield from paragraphs(text)
+
+
+def old_style(name: str, passages: Iterator[str]) -> list[str]:
+    """Return what is refused in the passages of the file `name`, each with the words around it."""
+    allowed = [
+        each for lead, texts in EXCEPTIONS.items() if name.startswith(lead) for each in texts
+    ]
+    left = re.compile("|".join(map(re.escape, allowed)) or "(?!)")
+    return [
+        f"{name}: …{text[max(0, hit.start() - 30) : hit.end() + 60]}…"
+        for text in (left.sub("", passage) for passage in passages)
+        for pattern in (SUBJECT, REPLACED)
+        for hit in pattern.finditer(text)
+    ]
+
+
+def prose_files(part: str) -> list[Path]:
+    """Return the files of a package, or all pages."""
+    if part != "pages":
+        return python_files(f"src/canonry/{part}")
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "changelog.d").glob("*.md"),
+    ]
+    return sorted(pages)
+
+
+PARTS = [
+    "pages",
+    *sorted(each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists()),
+]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_prose_is_plain(part: str) -> None:
+    found = [
+        each for path in prose_files(part) for each in old_style(relative(path), passages_of(path))
+    ]
+
+    assert found == [], "CONTRIBUTING.md says how to write"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Who is bound to a contract serves that instead.",
+        "It starts. What nobody claims is kept.",
+        "- Whatever is left over is dropped.",
+        "A thing is kept.",
+        "This is the desk of a caller.",
+    ],
+)
+def test_the_old_style_is_found(text: str) -> None:
+    assert len(old_style("page.md", paragraphs(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What does it cost?",
+        "See `what_holds`, and ask who may read it.",
+        "```\nWhat is in a block is no prose.\n```\nPrint it.",
+        "Send a bearer token.",
+    ],
+)
+def test_plain_prose_passes(text: str) -> None:
+    assert old_style("page.md", paragraphs(text)) == []
