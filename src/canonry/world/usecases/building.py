@@ -133,7 +133,7 @@ async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
     start, realm = await _ends(draft, old)
     edge = (await _standing(draft, start, old.kind)).get(realm)
     if edge is None:
-        message = "There is no such tie. See the ties in get-realm-context."
+        message = "There is no such tie. Read the ties of the realm first."
         raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[start])
     draft.end(edge, reason="the tie was removed")
 

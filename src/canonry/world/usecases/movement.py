@@ -115,7 +115,7 @@ async def _target(
 
 async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
     if blocked_at(way, tick_of(draft.at)):
-        message = "This exit is blocked. See get-location-context for the reason."
+        message = "This exit is blocked. The exit of the location has the reason."
         raise Conflict("exit.blocked", message, path="/direction", conflicts=[way.id])
     item = way.properties.get("requires")
     if item is None:
