@@ -100,7 +100,7 @@ async def test_a_cursor_of_somebody_else_is_refused(cursor: str) -> None:
         with pytest.raises(MCPError) as caught:
             await client.list_resources(cursor=cursor)
     assert caught.value.error.code == -32602
-    assert "without one" in caught.value.error.message
+    assert "Leave it out" in caught.value.error.message
 
 
 @MODES

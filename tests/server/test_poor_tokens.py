@@ -65,7 +65,7 @@ async def test_f5_a_token_without_a_type_or_spaces_is_offered_and_answered_nothi
             answers.append((await gateway.read_resource(uri, poor, meta))[1])
         for answer in answers:
             assert answer.error is not None
-            assert "this token names no" in answer.text
+            assert "This token names no" in answer.text
         for named in (*offers.prompts, *("/".join(parts) for parts in offers.resources)):
             assert await gateway.complete(named, "id", "", poor, meta) == ((), 0)
         assert not getattr(await gateway.browse(None, poor, meta), "entries", ())

@@ -210,7 +210,7 @@ async def test_t1_nobody_reads_a_route_without_a_token() -> None:
 
 @pytest.mark.parametrize("name", ["no agent type", "no spaces"])
 async def test_f5_a_poor_token_is_answered_by_no_route(name: str) -> None:
-    lacks = f"this token names {name.replace('agent type', 'agent_type')}"
+    lacks = f"This token names {name.replace('agent type', 'agent_type')}"
     for door, answer in await answers(name):
         assert is_refused(door, answer, 401 if door.is_page else 403), door
         assert door.is_page or lacks in answer.text, door
@@ -221,7 +221,7 @@ async def test_f5_a_poor_token_is_shown_the_door_of_the_pages_with_the_reason() 
     door = Door("POST", "/sign-in")
     answer = await asked(town, door, STRANGERS["no spaces"])
     assert answer.status_code == 403
-    assert "this token names no spaces" in answer.text
+    assert "This token names no spaces" in answer.text
     assert "set-cookie" not in answer.headers
 
 

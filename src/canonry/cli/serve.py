@@ -183,7 +183,7 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         address=(host, port),
         server_options=options,
         close=opened.close,
-        listening=lambda address: notice(f"Serving {address}/mcp. Press Ctrl-C to stop."),
+        listening=lambda address: notice(f"Serving {address}/mcp until you press Ctrl-C."),
     )
 
 
