@@ -114,6 +114,8 @@ def build_release(dist: Path, tag: str | None, image: str | None) -> None:
         sys.exit(f"The image {image!r} has no digest. Use NAME@sha256:<64 hexadecimal digits>.")
     notes = read_notes(version, tagged=tag is not None)
     dist.mkdir(parents=True, exist_ok=True)
+    for former in dist.glob("canonry-*"):
+        former.unlink()
     build_packages(dist)
     entry = describe_server(version, build_bundle(dist, version), image)
     (dist / "server.json").write_text(json.dumps(entry, indent=2) + "\n", encoding="utf-8")
