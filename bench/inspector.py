@@ -71,7 +71,7 @@ class Filled:
             "spaces": "/",
             "space": f"/space?{space}",
             "find, one name": f"/find?{space}&q=Character+{self.entities // 3}",
-            "find, what many have": f"/find?{space}&q=deed",
+            "find, what many have": f"/find?{space}&q=visited",
             "find, list": f"/find?{space}",
             "find, list far on": f"/find?{space}&from={self.entities // 2}",
             "find, facts": f"/find?{space}&kind=fact",

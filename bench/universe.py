@@ -17,14 +17,15 @@ from pathlib import Path
 
 from bench.canonization import PROPOSALS, TRUSTED, direct_fact, proposed
 from bench.report import Row, median
-from bench.worlds import World, build_world
+from bench.worlds import PLACES, World, build_world
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.judging.comparing.conflicts import Stated, rivals_of
-from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.contents import FactContent
+from canonry.canon.judging.gates.statements import warnings_about
 from canonry.canon.session.commit_change import judged_by
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
+from canonry.values.fields import Reference
 
 SECTION = "universe"
 FACTS_EACH, SMALLER, ROUNDS, CLAIMS = 10, 100, 7, 50
@@ -104,16 +105,11 @@ async def _round(size: Universe, number: int, rand: random.Random) -> None:
 
 async def _search(size: Universe, rand: random.Random, *, linked: bool) -> None:
     for _claim in range(CLAIMS):
-        number, deed = rand.randrange(len(size.world.entities)), rand.randrange(FACTS_EACH)
-        about = frozenset({size.world.entities[number]} if linked else ())
-        words = f"Character {number} never did deed {deed} in the year {rand.randrange(1000)}"
-        claim = Stated(statement=words, entities=about)
-        look = partial(_rivals, claim=claim)
-        await judged_by(size.store.canon, size.world.space, look)
-
-
-def _rivals(view: SliceView, claim: Stated) -> list[object]:
-    return list(rivals_of(view, claim, None, None))
+        number, place = rand.randrange(len(size.world.entities)), rand.choice(PLACES)
+        about = (Reference(size.world.entities[number]),) if linked else ()
+        words = f"Character {number} never visited the {place} in {rand.randrange(1000)}"
+        claim = FactContent(statement=words, involved=about)
+        await judged_by(size.store.canon, size.world.space, partial(warnings_about, claim, None))
 
 
 def _rows(small: Universe, large: Universe, *, facts: int) -> list[Row]:

@@ -12,14 +12,16 @@ from canonry.canon.judging.known_things import (
     make_relation,
 )
 from canonry.canon.session.canon import Canon
+from canonry.language.reading.reading import READER, read_statements
 from canonry.log.commits import Append, Draft
-from canonry.log.entries import Entry, Made
+from canonry.log.entries import Entry, FactRead, Made
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
 from canonry.log.schemas.narrative import EntityType
 from canonry.values.ids import (
     CommitId,
     EntityId,
+    FactId,
     SceneId,
     SpaceDraft,
     SpaceId,
@@ -33,6 +35,8 @@ from canonry.values.provenance import Actor, Authority, Evidence, EvidenceKind
 ACTOR = Actor(agent_id="bench", agent_type="CanonKeeper")
 ENTRIES_A_COMMIT = 500
 RARE_TAG_HOLDERS = 20
+PLACES = ("mill", "tower", "bridge", "ford", "inn", "temple", "market", "mine", "island", "castle")
+"""The places of the facts; a fact of one place never conflicts with a fact of another."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,13 +174,12 @@ def _statements(
 
     for index in range(facts_each):
         world.facts += 1
-        yield make_fact(
-            new_id,
-            backing,
-            label=f"fact{index}",
-            statement=f"Character {number} did deed {index} in the year {rand.randrange(1000)}",
-            involved=(here,),
-        )
+        place, year = PLACES[index % len(PLACES)], rand.randrange(1000)
+        words = f"Character {number} visited the {place} in {year}"
+        fact = make_fact(new_id, backing, label=f"fact{index}", statement=words, involved=(here,))
+        yield fact
+        said = read_statements(words, {f"Character {number}": here})
+        yield FactRead(fact_id=FactId(fact.thing.id), reader=READER, statements=said)
     if other != here:
         yield make_relation(new_id, backing, rel_type="KNOWS", from_id=here, to_id=other)
 

@@ -29,6 +29,7 @@ from canonry.values.merge import CHOICES
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.statements import Modality, Phase, Quantity, Statement
 
 T = TypeVar("T")
 
@@ -167,6 +168,30 @@ def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
         authority=st.sampled_from(Authority),
         evidence=evidence_lists,
         level=levels,
+    )
+
+
+@cache
+def statements() -> st.SearchStrategy[Statement]:
+    """A statement about few subjects and attributes, so that their keys meet."""
+    ids, numbers = st.sampled_from(("~tower", ident("Frodo"), ident("Sam"))), st.floats(-9.0, 9.0)
+    quantities = st.builds(
+        Quantity,
+        low=numbers | st.just(float("-inf")),
+        high=numbers | st.just(float("inf")),
+        dimension=st.sampled_from(("", "length")),
+        about=st.booleans(),
+    )
+    return st.builds(
+        Statement,
+        subject=ids,
+        attribute=st.sampled_from(("place", "owner")),
+        value=st.none() | ids | quantities,
+        holds=st.booleans(),
+        phase=st.sampled_from(Phase),
+        modality=st.sampled_from(Modality),
+        qualifiers=st.frozensets(st.sampled_from(("night", "in:east_wing", "old"))),
+        when=st.sampled_from(("", "1402")),
     )
 
 

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 
 from bench.contradictions.measures import Grader, measure
-from bench.contradictions.pairs import read_pairs
+from bench.contradictions.pairs import SETS, read_set
 from bench.contradictions.report import report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure; exit code 1 where the aim is not reached on the kept half."""
+    """Measure; exit code 1 where the aim is not reached on the kept half of `pairs`."""
     parser = argparse.ArgumentParser(prog="python -m bench.contradictions", description=__doc__)
     what = "what grades: called with what stands and what is claimed, as `Side` has them"
     default = "bench.contradictions.grader:grade"
@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not colon:
         parser.error("name the module and the function, as in some.module:grade")
     grade: Grader = getattr(importlib.import_module(module), function)
-    measured = measure(read_pairs(), grade)
-    sys.stdout.write(report(measured))
-    return int(not measured.kept)
+    measured = {name: measure(read_set(name), grade) for name in SETS}
+    sys.stdout.write("\n".join(report(of_set, name) for name, of_set in measured.items()))
+    return int(not measured["pairs"].kept)
 
 
 if __name__ == "__main__":

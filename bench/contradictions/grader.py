@@ -1,37 +1,57 @@
-"""The domain's own grader, on sides as the pairs have them."""
+"""Grade two sides by the statements that they make: `bench.contradictions.grader:grade`."""
 
-from functools import partial
+import re
+from collections.abc import Mapping
+from typing import Final
 
 from bench.contradictions.pairs import Side
-from canonry.canon.judging.comparing.conflicts import Stated
-from canonry.canon.judging.comparing.conflicts import grade as graded
-from canonry.language.clauses.keys import stems_in
+from canonry.canon.judging.clashes import Order, conflict
+from canonry.canon.judging.standing_statements import statements_of_properties, with_single_words
+from canonry.language.reading.reading import read_statements
+from canonry.log.items.proposals import Grade
+from canonry.testing.things import an_entity
+from canonry.values.ids import EntityId
+from canonry.values.statements import Statement
 
-MONTHS, DAYS = 12, 31
+_BRACKET: Final = re.compile(r" \(.*\)$")
+"""A bracket that tells entities of one name apart."""
 
 
-def statement_of(side: Side) -> Stated:
-    """What the side states; its names stand for the ids of entities."""
-    return Stated(
-        statement=side.statement,
-        entities=frozenset(side.entities),
-        fact_type=side.fact_type,
-        properties=side.properties,
-        time=_instant(side.time),
-        until=_instant(side.until),
-        scene=side.scene,
-        called=partial(stems_in, " ".join(side.entities)),
-    )
+def names_of(*sides: Side) -> Mapping[str, str]:
+    """Map the names of the sides' entities, and words that only one has, to ids.
+
+    Of entities of one name, a side means the one that it is linked with: the first side counts.
+    """
+    linked = [one for side in reversed(sides) for one in side.entities]
+    return with_single_words({_BRACKET.sub("", one): f"{one}-1" for one in linked})
+
+
+def _said(side: Side, other: Side) -> tuple[Statement, ...]:
+    """Return what a side says in words and by its properties."""
+    about = [an_entity(one, id=EntityId(f"{one}-1")) for one in side.entities]
+    read = read_statements(side.statement, names_of(side, other))
+    return (*read, *statements_of_properties(side.properties, about))
 
 
 def grade(standing: Side, claim: Side) -> str | None:
-    """How the domain grades the claim."""
-    return graded(statement_of(standing), statement_of(claim))
-
-
-def _instant(told: str | None) -> float | None:
-    """Some count of days that grows with the date."""
-    if told is None:
+    """Return the gravest grade of the two sides' statements; a change is no conflict."""
+    held, said = _said(standing, claim), _said(claim, standing)
+    order = _order(standing, claim)
+    if order is Order.EARLIER:
+        held, said, order = said, held, Order.LATER
+    found = [conflict(one, other, order=order) for one in held for other in said]
+    grades = {clash.grade for clash in found if clash is not None and not clash.ends_earlier}
+    if not grades:
         return None
-    year, month, day = (*map(int, told.split("-")), 1, 1)[:3]
-    return (year * MONTHS + month) * DAYS + day
+    return Grade.CONTRADICTION if Grade.CONTRADICTION in grades else Grade.POSSIBLE
+
+
+def _order(standing: Side, claim: Side) -> Order:
+    """Return the order of the two sides by their times, else by their scenes."""
+    times = (standing.time, claim.time)
+    if None in times or standing.time == claim.time:
+        times = (str(standing.scene or 0).zfill(9), str(claim.scene or 0).zfill(9))
+    one, other = (str(time) for time in times)
+    if one == other:
+        return Order.ONE
+    return Order.LATER if other > one else Order.EARLIER

@@ -29,13 +29,20 @@ class Graded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Each between 0 and 1, higher is better; None where there is nothing to have a share of."""
+    """Each between 0 and 1, higher is better; None where there is nothing to have a share of.
+
+    `precision` and `recall` are of the contradictions; `specificity` is the share of the
+    compatible pairs that are left alone.
+    """
 
     pairs: int
     precision: float | None
     recall: float | None
+    possible_precision: float | None
+    possible_recall: float | None
     both_precision: float | None
     both_recall: float | None
+    specificity: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +58,12 @@ class Measured:
         ]
 
     @property
-    def other_languages(self) -> Mapping[str, Sequence[Graded]]:
-        """The pairs that are not English, by their language."""
-        found: dict[str, list[Graded]] = {}
+    def other_languages(self) -> Mapping[tuple[str, Half], Sequence[Graded]]:
+        """The pairs that are not English, by their language and half."""
+        found: dict[tuple[str, Half], list[Graded]] = {}
         for each in self.graded:
             if each.pair.language != ENGLISH:
-                found.setdefault(each.pair.language, []).append(each)
+                found.setdefault((each.pair.language, each.pair.half), []).append(each)
         return found
 
     @property
@@ -81,20 +88,31 @@ def measure(pairs: Sequence[Pair], grade: Grader) -> Measured:
 
 
 def figures_of(graded: Sequence[Graded]) -> Figures:
-    """Precision and recall of the contradictions, and of both grades as one."""
-    told = [each for each in graded if each.given is Label.CONTRADICTION]
-    true = [each for each in graded if each.pair.label is Label.CONTRADICTION]
+    """Precision and recall of each grade and of both as one, and the share left alone."""
     offered = [each for each in graded if each.given is not Label.COMPATIBLE]
     wanted = [each for each in graded if each.pair.label is not Label.COMPATIBLE]
-    hits = sum(each.right for each in told)
     both = sum(each.pair.label is not Label.COMPATIBLE for each in offered)
+    precision, recall = _of_grade(graded, Label.CONTRADICTION)
+    possible_precision, possible_recall = _of_grade(graded, Label.POSSIBLE)
+    _, specificity = _of_grade(graded, Label.COMPATIBLE)
     return Figures(
         pairs=len(graded),
-        precision=_share(hits, told),
-        recall=_share(hits, true),
+        precision=precision,
+        recall=recall,
+        possible_precision=possible_precision,
+        possible_recall=possible_recall,
         both_precision=_share(both, offered),
         both_recall=_share(both, wanted),
+        specificity=specificity,
     )
+
+
+def _of_grade(graded: Sequence[Graded], label: Label) -> tuple[float | None, float | None]:
+    """How many of those given this grade deserve it, and how many that deserve it were given it."""
+    given = [each for each in graded if each.given is label]
+    labelled = [each for each in graded if each.pair.label is label]
+    hits = sum(each.right for each in given)
+    return _share(hits, given), _share(hits, labelled)
 
 
 def confusion(graded: Sequence[Graded]) -> Mapping[str, Counter[tuple[Label, Label]]]:

@@ -7,12 +7,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_name("pairs.jsonl")
+FOLDER = Path(__file__).parent
+FILE = FOLDER / "pairs.jsonl"
+SETS: Mapping[str, Sequence[Path]] = {
+    "pairs": (FILE,),
+    "statements": (FOLDER / "statements.jsonl", FOLDER / "statements_kept.jsonl"),
+}
+"""The files of each set of pairs; of `statements`, the half that is kept has a file of its own."""
+
 ENGLISH = "en"
 SIDE_MEMBERS = frozenset(
     {"statement", "entities", "fact_type", "properties", "time", "until", "scene"}
 )
-PAIR_MEMBERS = frozenset({"id", "half", "language", "kind", "label", "hard", "canon", "claim"})
+PAIR_MEMBERS = frozenset({"id", "half", "kind", "label", "hard", "canon", "claim"})
+OPTIONAL_MEMBERS = frozenset({"language", "change"})
 
 
 class Label(StrEnum):
@@ -55,6 +63,7 @@ class Pair:
     canon: Side
     claim: Side
     language: str = ENGLISH
+    change: bool = False
 
 
 def read_pairs(text: str | None = None) -> Sequence[Pair]:
@@ -67,12 +76,18 @@ def read_pairs(text: str | None = None) -> Sequence[Pair]:
     return [_pair(number, json.loads(line)) for number, line in enumerate(lines, start=1)]
 
 
+def read_set(name: str) -> Sequence[Pair]:
+    """The pairs of the set that `SETS` has under this name, its files in order."""
+    return [pair for file in SETS[name] for pair in read_pairs(file.read_text("utf-8"))]
+
+
 def _pair(number: int, told: Mapping[str, Any]) -> Pair:
-    unknown = sorted(told.keys() - PAIR_MEMBERS)
-    missing = sorted(PAIR_MEMBERS - told.keys() - {"language"})
-    if unknown or missing or not isinstance(told["hard"], bool):
+    unknown = sorted(told.keys() - PAIR_MEMBERS - OPTIONAL_MEMBERS)
+    missing = sorted(PAIR_MEMBERS - told.keys())
+    flags = (told.get("hard"), told.get("change", False))
+    if unknown or missing or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(
-            f"line {number}: unknown {unknown}, missing {missing}, or hard is no boolean"
+            f"line {number}: unknown {unknown}, missing {missing}, or hard or change is no boolean"
         )
     return Pair(
         id=told["id"],
@@ -83,6 +98,7 @@ def _pair(number: int, told: Mapping[str, Any]) -> Pair:
         canon=_side(number, told["canon"]),
         claim=_side(number, told["claim"]),
         language=told.get("language", ENGLISH),
+        change=told.get("change", False),
     )
 
 

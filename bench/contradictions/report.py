@@ -7,29 +7,48 @@ from itertools import product
 from bench.contradictions.measures import Figures, Graded, Measured, confusion, figures_of
 from bench.contradictions.pairs import Half, Label
 
-HEAD = ("pairs", "precision", "recall", "both: precision", "both: recall")
-WIDTH = 16
+HEAD = (
+    "pairs",
+    "precision",
+    "recall",
+    "poss. prec.",
+    "poss. recall",
+    "both: prec.",
+    "both: recall",
+    "left alone",
+)
+WIDTH = 14
 KIND_WIDTH = 18
 
 
-def report(measured: Measured) -> str:
-    """The whole report; it holds no statement, so that nobody builds on those that are kept."""
-    lines = [f"{'contradictions':<{KIND_WIDTH}}" + "".join(f"{name:>{WIDTH}}" for name in HEAD)]
+def report(measured: Measured, title: str = "contradictions") -> str:
+    """The report of one set; it holds no statement, so that nobody builds on those kept."""
+    lines = [f"{title:<{KIND_WIDTH}}" + "".join(f"{name:>{WIDTH}}" for name in HEAD)]
     for half in Half:
         graded = measured.of(half)
         lines.append(_row(half, figures_of(graded)))
         hard = [each for each in graded if each.pair.hard]
         lines.append(_row(f"{half}, hard", figures_of(hard)))
-    for language, others in measured.other_languages.items():
-        lines.append(_row(f"language {language}", figures_of(others)))
+    for (language, half), others in measured.other_languages.items():
+        lines.append(_row(f"{half}, {language}", figures_of(others)))
     for half in Half:
         lines += ["", f"{half}: label > grade", *_table(measured.of(half))]
         lines += [f"{half}, wrong:", *_wrong(measured.of(half))]
+    for (language, half), others in measured.other_languages.items():
+        lines += [f"{half}, {language}, wrong:", *_wrong(others)]
     return "\n".join(lines) + "\n"
 
 
 def _row(title: str, figures: Figures) -> str:
-    shares = (figures.precision, figures.recall, figures.both_precision, figures.both_recall)
+    shares = (
+        figures.precision,
+        figures.recall,
+        figures.possible_precision,
+        figures.possible_recall,
+        figures.both_precision,
+        figures.both_recall,
+        figures.specificity,
+    )
     shown = "".join(f"{'-' if one is None else f'{one:.3f}':>{WIDTH}}" for one in shares)
     return f"{title:<{KIND_WIDTH}}{figures.pairs:>{WIDTH}}{shown}"
 

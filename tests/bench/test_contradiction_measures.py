@@ -8,7 +8,7 @@ import pytest
 
 from bench.contradictions.__main__ import main
 from bench.contradictions.measures import confusion, figures_of, measure
-from bench.contradictions.pairs import Half, Label, Pair, Side, read_pairs
+from bench.contradictions.pairs import SETS, Half, Label, Pair, Side, read_pairs, read_set
 from bench.contradictions.report import report
 
 CONTRADICTION, POSSIBLE, COMPATIBLE = Label
@@ -33,13 +33,20 @@ def suspicious(standing: Side, claim: Side) -> str | None:
 
 def judge(standing: Side, claim: Side) -> str | None:
     """Knows the labels."""
-    [label] = {pair.label for pair in written() if (pair.canon, pair.claim) == (standing, claim)}
+    label = labels()[repr((standing, claim))]
     return None if label is COMPATIBLE else label
 
 
 @cache
 def written() -> Sequence[Pair]:
     return read_pairs()
+
+
+@cache
+def labels() -> dict[str, Label]:
+    """The label of each pair of every set, by its sides."""
+    pairs = [pair for name in SETS for pair in read_set(name)]
+    return {repr((pair.canon, pair.claim)): pair.label for pair in pairs}
 
 
 def said(
@@ -87,6 +94,20 @@ def test_a_contradiction_that_is_only_asked_about_counts_as_found_by_both() -> N
     assert (figures.both_precision, figures.both_recall) == (0.75, 1.0)
 
 
+def test_a_grade_that_asks_at_everything_leaves_nothing_alone() -> None:
+    figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
+
+    assert (figures.possible_precision, figures.possible_recall) == (0.25, 1.0)
+    assert figures.specificity == 0.0
+
+
+def test_who_finds_nothing_leaves_everything_alone() -> None:
+    figures = figures_of(measure(four(), silent).of(Half.KEPT))
+
+    assert (figures.possible_precision, figures.possible_recall) == (None, 0.0)
+    assert figures.specificity == 1.0
+
+
 def test_the_confusion_of_a_kind_counts_each_label_with_its_grade() -> None:
     counts = confusion(measure(four(), exact_negation).of(Half.KEPT))
 
@@ -105,7 +126,9 @@ def test_other_languages_count_in_no_half() -> None:
     measured = measure([*four(), german], silent)
 
     assert len(measured.of(Half.KEPT)) == 4
-    assert {name: len(found) for name, found in measured.other_languages.items()} == {"de": 1}
+    assert {name: len(found) for name, found in measured.other_languages.items()} == {
+        ("de", Half.KEPT): 1
+    }
 
 
 def test_something_that_is_no_grade_is_refused() -> None:
@@ -136,8 +159,8 @@ def test_the_wrong_ones_are_told_by_their_ids_and_no_statement_is_shown() -> Non
 
     told = report(measure(pairs, silent))
 
-    missed = [pair for pair in pairs if pair.language == "en" and pair.label is not COMPATIBLE]
-    assert re.findall(r"(\S+)>compatible", told) == [pair.id for pair in missed]
+    missed = {pair.id for pair in pairs if pair.label is not COMPATIBLE}
+    assert set(re.findall(r"(\S+)>compatible", told)) == missed
     assert [pair.id for pair in pairs if pair.canon.statement in told] == []
     assert [pair.id for pair in pairs if pair.claim.statement in told] == []
 
@@ -147,8 +170,8 @@ def test_a_report_shows_figures_and_confusion_of_each_half() -> None:
 
     lines = [" ".join(line.split()) for line in report(measured).splitlines()]
 
-    assert "kept 4 0.500 0.500 1.000 0.667" in lines
-    assert "develop 1 - - - -" in lines
+    assert "kept 4 0.500 0.500 - 0.000 1.000 0.667 1.000" in lines
+    assert "develop 1 - - - - - - 1.000" in lines
     assert "negation 1 . 1 1 . . . . 1" in lines
     assert "k-en-Udo-con>compatible k-en-Eva-pos>contradiction" in lines
 
@@ -160,7 +183,9 @@ def test_the_command_measures_the_function_that_is_named(
     reached = main(["tests.bench.test_contradiction_measures:judge"])
 
     assert (missed, reached) == (1, 0)
-    assert "kept, hard" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "kept, hard" in told
+    assert [line.split()[0] for line in told.splitlines() if "left alone" in line] == 2 * [*SETS]
 
 
 def test_the_command_asks_for_a_module_and_a_function(capsys: pytest.CaptureFixture[str]) -> None:

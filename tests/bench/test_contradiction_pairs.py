@@ -11,7 +11,17 @@ from functools import cache
 
 import pytest
 
-from bench.contradictions.pairs import ENGLISH, FILE, Half, Label, Pair, Side, read_pairs
+from bench.contradictions.pairs import (
+    ENGLISH,
+    FILE,
+    SETS,
+    Half,
+    Label,
+    Pair,
+    Side,
+    read_pairs,
+    read_set,
+)
 
 DAY = re.compile(r"\d{4}(-\d\d-\d\d)?")
 SAID_WITH = """
@@ -94,10 +104,11 @@ def test_entities_and_times_are_told_in_their_forms() -> None:
     assert wrong == []
 
 
-def test_a_place_or_time_is_told_of_both_sides_or_of_none() -> None:
+@pytest.mark.parametrize("name", SETS)
+def test_a_place_or_time_is_told_of_both_sides_or_of_none(name: str) -> None:
     wrong = [
         pair.id
-        for pair in read_pairs()
+        for pair in read_set(name)
         if (pair.canon.scene is None) != (pair.claim.scene is None)
         or (pair.canon.time is None) != (pair.claim.time is None)
     ]

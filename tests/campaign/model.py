@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 RANK = {"system": 0, "player": 1, "gm": 2}
+LIVELY = frozenset(("healthy", "wounded", "hostile", "friendly", "neutral"))
+"""States that only the living come into."""
 GROUPS = (("alive", "dead"), ("healthy", "wounded"), ("hostile", "friendly", "neutral"))
 NEVER = 10**6
 """A day after all that can be told."""
@@ -202,7 +204,10 @@ class Truth:
         status, ends, against = known.verdict(new)
         if status != "accepted":
             return status
-        if (status, ends, against) != self.seen_by(MASTERS).verdict(new):
+        whole = self.seen_by(MASTERS).verdict(new)
+        if (status, against) != (whole[0], whole[2]):
+            return "needs_review"
+        if new.line[0] in {"state", "event"} and ends != whole[1]:
             return "needs_review"
         state = ("state", new.line[1]) if new.line[0] == "event" else new.line
         self.lost += [(one, new) for one in known.words(state) if one.told in against]
@@ -288,7 +293,8 @@ class Truth:
         return _run([one for _day, one in in_order(self.words(line))])
 
     def never(self, told: Told) -> None:
-        """It turns out that this never was."""
+        """It turns out that this never was; words that were lost to it stand again."""
+        self.lost[:] = [(one, by) for one, by in self.lost if by.told != told.told]
         for said in (self.events, *self.said.values()):
             said[:] = [one for one in said if one.told != told.told]
 
@@ -301,7 +307,7 @@ class Truth:
         if new.line[0] == "fact":
             return [], [one for one in self.words(new.line) if one.told == new.instead]
         if new.line[0] == "event":
-            return [], self._deaths(new)
+            return [], self._deaths(new) if new.line[2] == "acts" else []
         before = self.before(new)
         at_once = [one for one in self.words(new.line) if _same_day(one, new)]
         if new.line[0] != "state":
@@ -316,16 +322,21 @@ class Truth:
             return [], []
         rivals = excluded(new.value)
         against = [one for one in at_once if one.holds and one.value in rivals]
+        against += self._deaths(new) if new.value in LIVELY else []
         gone = {one.value for one in against}
         ended = [run for tag, run in held.items() if tag in rivals - gone]
         return [one for run in ended for one in run], against
 
     def _deaths(self, new: Told) -> list[Told]:
-        """The dead do nothing; where a stronger word lets them, they had not died."""
+        """The dead do and become nothing; where a stronger word lets them, they had not died.
+
+        Where only the act has a day, nobody said that the death came first.
+        """
         told = Told(**{**new.__dict__, "line": ("state", new.line[1]), "value": "acting"})
         run = _standing(self.before(told)).get("dead", [])
-        counts = new.line[2] == "acts" and run and run[-1].scene != new.scene
-        return run if counts else []
+        counts = bool(run) and run[-1].scene != new.scene
+        unordered = bool(run) and new.day is not None and run[-1].day is None
+        return run if counts and not unordered else []
 
     def happened(self, new: Told) -> bool:
         """Told again in its scene, it is one event with both evidences."""

@@ -1,5 +1,6 @@
 """Settings: file, environment and command line, in rising precedence, each mistake told clearly."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from canonry.app.settings import load_settings, user_config
 from canonry.values.errors import InvalidInput
 from canonry.values.provenance import Authority
 from tests.cli.run import canonry
+from tests.meta.tree import PACKAGE
 
 
 def a_file(folder: Path, text: str) -> Path:
@@ -51,6 +53,13 @@ def test_a_setting_of_a_table_has_a_dotted_key_and_no_other_has() -> None:
     assert rows["recall_model_version"].variable == "CANONRY_RECALL_MODEL_VERSION"
     assert rows["recall_model_version"].option == "--recall-model-version"
     assert rows["http_allowed_hosts"].key == "http_allowed_hosts"
+
+
+def test_every_setting_has_its_help_and_no_help_is_left_over() -> None:
+    text = (PACKAGE / "app" / "settings.toml").read_text(encoding="utf-8")
+
+    assert list(tomllib.loads(text)) == [row.field for row in SETTINGS]
+    assert all(row.help.endswith((".", "?")) for row in SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -309,6 +318,9 @@ below = "defer"
 player = 0.8
 [policy.limits]
 turn = 500
+[policy.attributes.mood]
+kind = "word"
+exclusive = [["elated", "gloomy"]]
 """
     policy = load_settings(config=a_file(tmp_path, text), environment={}).policy
 
@@ -318,6 +330,13 @@ turn = 500
     assert policy.scoring.weights[Authority.GM] == 0.9
     assert policy.limits.turn == 500
     assert policy.tags_exclusive == (("asleep", "awake"),)
+    assert policy.attributes == {"mood": {"kind": "word", "exclusive": [["elated", "gloomy"]]}}
+
+
+def test_a_malformed_attribute_is_refused_with_its_name(tmp_path: Path) -> None:
+    text = '[policy.attributes.mood]\nexclusive = [["elated", "gloomy"]]'
+    with pytest.raises(InvalidInput, match="'mood' needs a kind"):
+        load_settings(config=a_file(tmp_path, text), environment={})
 
 
 def test_a_named_file_must_exist_and_the_users_own_need_not(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from canonry.log.entries import (
     Erased,
     EventRetconned,
     EvidenceLinked,
+    FactRead,
     FactResumed,
     FactRetconned,
     FactSuperseded,
@@ -175,6 +176,7 @@ class _Teller:
                     superseded_by=FactId(self.pick("fact")),
                 ),
                 self._resumption,
+                self._reading,
             ]
         if event:
             changes += [
@@ -228,6 +230,12 @@ class _Teller:
 
     def _resumption(self) -> Entry:
         return FactResumed(fact_id=FactId(self.pick("fact")), fallen=FactId(self.pick("fact")))
+
+    def _reading(self) -> Entry:
+        found = self.draw(st.lists(some.statements(), max_size=3))
+        return FactRead(
+            fact_id=FactId(self.pick("fact")), reader=len(found), statements=tuple(found)
+        )
 
     def _detail(self) -> Entry:
         return RelationDetailed(

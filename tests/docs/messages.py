@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,6 +20,11 @@ SECTIONS = {
     "cli": "The command line",
     "reply": "Replies, hints and reasons",
 }
+TEXTS = {
+    "Prompts": "narrative/toolset/prompts.toml",
+    "Advice on refused proposals": "world/domain/admission/rules.toml",
+}
+"""Heading -> the data file with its texts, in tables by name."""
 
 
 def messages_page(note: str) -> str:
@@ -39,6 +45,10 @@ def messages_page(note: str) -> str:
     parts.append("\n## The inspector\n\n| key | text |\n| --- | --- |\n")
     texts = json.loads(catalogue.read_text(encoding="utf-8"))
     parts += [f"| `{key}` | {_escape(text)} |\n" for key, text in texts.items()]
+    for heading, file in TEXTS.items():
+        parts.append(f"\n## {heading}\n\n")
+        for each in tomllib.loads((PACKAGE / file).read_text(encoding="utf-8")).values():
+            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in each.values()]
     return "".join(parts)
 
 

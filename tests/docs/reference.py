@@ -156,7 +156,7 @@ def policy_rows(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if is_dataclass(value):
         for each in fields(value):
             yield from policy_rows(f"{name}.{each.name}", getattr(value, each.name))
-    elif isinstance(value, Mapping):
+    elif isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from policy_rows(f"{name}.{key}", inner)
     else:

@@ -15,6 +15,7 @@ from canonry.log.entries import (
     Erased,
     EventRetconned,
     EvidenceLinked,
+    FactRead,
     FactResumed,
     FactRetconned,
     FactSuperseded,
@@ -84,6 +85,7 @@ from canonry.values.ids import (
 from canonry.values.moments import Instant
 from canonry.values.observations import Dated, Fragment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.statements import Modality, Phase, Quantity, Statement
 
 THEN = Instant(-62_135_596_800_000_000)
 WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"\\\n'}}
@@ -183,6 +185,27 @@ def _things() -> tuple[Entry, ...]:
     )
 
 
+def _statements(one: str, two: str) -> tuple[Statement, ...]:
+    dried = frozenset(("night", "in:east_wing", "after:rain"))
+    depth = Quantity(low=-1.5, high=2.0, dimension="length", step=0.5, about=True)
+    return (
+        Statement(subject=one, attribute="place", value=two),
+        Statement(
+            subject="~captain of:petrel",
+            attribute="place",
+            holds=False,
+            phase=Phase.ENDS,
+            modality=Modality.PLANNED,
+            quantifier="only",
+            qualifiers=dried,
+            when="1402",
+            implied=True,
+        ),
+        Statement(subject=one, attribute="depth", value=depth),
+        Statement(subject=one, attribute="number", value=Quantity(low=3.0)),
+    )
+
+
 def golden_entries() -> tuple[Entry, ...]:
     """Every kind once."""
     scene, one, two = SceneId(ident("scene")), ident("one"), ident("two")
@@ -208,6 +231,7 @@ def golden_entries() -> tuple[Entry, ...]:
         FactSuperseded(fact_id=FactId(one), until=THEN, superseded_by=FactId(two)),
         FactResumed(fact_id=FactId(one), fallen=FactId(two)),
         FactRetconned(fact_id=FactId(one), replaced_by=FactId(two), reason="r"),
+        FactRead(fact_id=FactId(one), reader=1, statements=_statements(one, two)),
         EventRetconned(event_id=EventId(one), replaced_by=EventId(two), reason="r"),
         CausesLinked(cause=EventId(one), effect=EventId(two)),
         EvidenceLinked(thing_id=one, evidence=Evidence(kind=EvidenceKind.RULE, ref=two)),

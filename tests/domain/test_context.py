@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.canon.session.what_holds import is_promised
 from canonry.recall.domain.context import (
     FIELD_TOKENS,
     ID_TOKENS,
@@ -11,7 +12,6 @@ from canonry.recall.domain.context import (
     cost_of,
     cut,
     fit,
-    is_promised,
     loose_ends,
     rank_facts,
     rank_relations,

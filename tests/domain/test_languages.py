@@ -41,6 +41,7 @@ def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -
         ("nl", "Wij laten u weten dat het contract met een jaar is verlengd voor uw woning."),
         ("pl", "Informujemy, że umowa została przedłużona o rok i jest ważna do końca roku."),
         ("pt", "Informamos que o contrato foi renovado por um ano e não tem de fazer mais nada."),
+        ("sv", "Vi vill meddela att det inte går att få ut din post om vi inte har ditt namn."),
         ("", "1234 5678"),
     ],
 )

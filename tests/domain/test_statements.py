@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.language.texts.sentences import Said, digest
+from canonry.values.attributes.table import built_in, exclusive_words
 from canonry.values.moments import (
     NOW,
     Instant,
@@ -16,7 +17,9 @@ from canonry.values.moments import (
     moment_of,
     overlaps,
 )
-from canonry.values.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.values.state_tags import excluded_by
+
+GROUPS = exclusive_words(built_in())
 
 
 def moment(
@@ -95,17 +98,17 @@ def test_overlap_is_mutual(
     assert overlaps(a, b, c, d) == overlaps(c, d, a, b)
 
 
-@pytest.mark.parametrize("group", EXCLUSIVE_GROUPS)
+@pytest.mark.parametrize("group", GROUPS)
 def test_each_tag_of_a_group_excludes_the_others(group: tuple[str, ...]) -> None:
     for tag in group:
-        assert set(group) - {tag} <= set(excluded_by(tag.upper(), EXCLUSIVE_GROUPS, group))
+        assert set(group) - {tag} <= set(excluded_by(tag.upper(), GROUPS, group))
 
 
 def test_nobody_bears_two_places() -> None:
     held = ("at_home", "alive", "attentive")
 
-    assert excluded_by("at_sea", EXCLUSIVE_GROUPS, held) == ["at_home"]
-    assert excluded_by("alive", EXCLUSIVE_GROUPS, held) == []
+    assert excluded_by("at_sea", GROUPS, held) == ["at_home"]
+    assert excluded_by("alive", GROUPS, held) == []
 
 
 said = st.lists(st.builds(Said, st.text(alphabet="ab .!?\n", max_size=30), st.integers(0, 10)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.language.clauses.reading import frames_of
+from canonry.language.reading.reading import read_statements
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import is_part_of, name_parts, names_written, terms_of
 from canonry.log.schemas.identity_keys import look_mark, part_mark, texts_in
@@ -27,7 +27,10 @@ def test_r6_every_apostrophe_is_one_sign_wherever_names_are_compared(sign: str) 
     assert plain_signs(name) == "Maeve O'Brien"
     assert terms_of(name) == ("maeve", "o", "brien")
     assert plain_statement(f"{name} is dead") == "maeve o'brien is dead"
-    assert frames_of(f"{name} is dead") == frames_of("Maeve O'Brien is dead")
+    said = read_statements("Maeve O'Brien is dead", {"Maeve O'Brien": "maeve-1"})
+    assert read_statements(f"{name} is dead", {"Maeve O'Brien": "maeve-1"}) == said
+    assert read_statements("Maeve O'Brien is dead", {name: "maeve-1"}) == said
+    assert [each.subject for each in said] == ["maeve-1"]
     assert folded(folded(name)) == folded(name)
 
 

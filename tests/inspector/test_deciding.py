@@ -208,3 +208,21 @@ async def test_a_page_that_waits_learns_that_others_have_decided(harbour: Harbou
     assert f'data-head="{head}"' in page
     await harbour.reader().decide("reject", [await waiting(harbour, "ghost")], reason="no")
     assert json.loads((await reader.get(path)).text)["head"] == head + 1
+
+
+async def test_a_document_about_somebody_else_is_split_off(harbour: Harbour) -> None:
+    card = "BEGIN:VCARD\nVERSION:3.0\nFN:Jo Berg\nEMAIL:jo@berg.example\nORG:{}\nEND:VCARD\n"
+    for name in ("Acme", "Alder"):
+        text = card.format(name)
+        await harbour.desk.call("tell", text=text, title=f"{name}.vcf", space="account")
+    (jo,) = (await harbour.desk.call("find", space="account", type="contact"))["found"]
+    reader = harbour.reader()
+    page = await reader.page(f"/thing/{jo['id']}?space=account")
+    of, back = [jo["id"], "Alder.vcf"], "/review?space=account"
+    answer = await reader.decide("split", of, back=back, space="account")
+    found = (await harbour.desk.call("find", space="account", type="contact"))["found"]
+
+    assert 'id="split"' in page
+    assert answer.status == 303
+    assert len({each["id"] for each in found}) == 2
+    assert "Split off." in await reader.page(answer.header("location"))

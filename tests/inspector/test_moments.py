@@ -192,3 +192,16 @@ async def test_a_merge_is_undone_where_it_was_made(harbour: Harbour) -> None:
 
     await reader.decide("separate", undo, space="account")
     assert "or is the same as" in await reader.page(path)
+
+
+async def test_an_ended_item_leads_to_the_item_that_ended_it(harbour: Harbour) -> None:
+    claim = {"kind": "fact", "about": ["Odo Brand"]}
+    ids: list[str] = []
+    for town, when in (("Marrow", "1207-01-01"), ("Birch", "1208-01-01")):
+        claims = [{**claim, "says": f"Odo Brand lives in {town}", "when": when}]
+        reply = await harbour.desk.call("propose", said=town, claims=claims, space="Saltmere")
+        ids.append(reply["verdicts"][0]["id"])
+
+    page = await harbour.reader().page(f"/thing/{ids[0]}")
+
+    assert re.search(rf'<dt>Ended</dt>.*<a href="/thing/{ids[1]}[^"]*"', page)

@@ -15,10 +15,10 @@ from tests.meta.tree import PACKAGE, ROOT, python_files
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULE_OF = {
     "markdown-it-py": "markdown_it",
-    "mt-940": "mt940",
     "opensearch-py": "opensearchpy",
     "pyjwt": "jwt",
     "python-oxmsg": "oxmsg",
+    "pyyaml": "yaml",
 }
 BROUGHT_BY = {
     "anyio": "mcp",
@@ -31,7 +31,6 @@ BROUGHT_BY = {
 USED_BY_NAME = frozenset(
     {
         "confusable_homoglyphs",
-        "dateparser",
         "httptools",
         "onnxruntime",
         "tinys_srd",

@@ -40,8 +40,10 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "obstore": ("stores/objects",),
     "numpy": ("recall/embedders", "recall/vectors"),
     "httpx2": ("recall/embedders", "models", "cli/demo.py", "server"),
-    "defusedxml icalendar mammoth markdown_it mt940 oxmsg pypdfium2 python_calamine striprtf "
-    "vobject": ("documents/parsers", "documents/readers"),
+    "defusedxml icalendar mammoth markdown_it oxmsg pypdfium2 python_calamine striprtf": (
+        "documents/parsers",
+        "documents/readers",
+    ),
     "mcp mcp_types": ("server", "cli/demo.py", "cli/connecting"),
     "starlette uvicorn": ("server", "inspector", "world/web"),
     "jinja2 markupsafe": ("inspector",),

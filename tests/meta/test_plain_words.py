@@ -1,8 +1,10 @@
 """Prose is plain: no sentence has "who" or "what" as its subject, and words are the field's."""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,9 @@ REPLACED = re.compile(
 )
 """A word that `docs/glossary.md` replaces by the field's word."""
 
+TEXTS = ("prompts.toml", "rules.toml", "settings.toml", "tools.toml")
+"""Data files with texts that a person or a model reads."""
+
 EXCEPTIONS: dict[str, tuple[str, ...]] = {
     # Each decision ends with a paragraph of this heading.
     "docs/decisions/": ("What would change it.",),
@@ -36,10 +41,23 @@ EXCEPTIONS: dict[str, tuple[str, ...]] = {
 """The beginning of a path -> what stands there for a reason."""
 
 
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a value of a data file, however deep it lies."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(each)
+
+
 def passages_of(path: Path) -> Iterator[str]:
     """Yield every text of a file that a person or a model reads."""
     if path.suffix == ".md":
         yield from paragraphs(path.read_text(encoding="utf-8"))
+        return
+    if path.suffix == ".toml":
+        for text in texts_in(tomllib.loads(path.read_text(encoding="utf-8"))):
+            yield from paragraphs(text)
         return
     for text in (*docstrings(path), *comments(path), *(each.text for each in messages(path))):
         yield from paragraphs(text)
@@ -62,7 +80,8 @@ def old_style(name: str, passages: Iterator[str]) -> list[str]:
 def prose_files(part: str) -> list[Path]:
     """Return the files of a package, or all pages."""
     if part != "pages":
-        return python_files(f"src/canonry/{part}")
+        texts = (each for name in TEXTS for each in (PACKAGE / part).rglob(name))
+        return [*python_files(f"src/canonry/{part}"), *texts]
     pages = [
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),

@@ -31,9 +31,9 @@ QUERIES: Final = frozenset(
 
 LOOKING_BEYOND: Final = {
     "canon/session/canon.py": "makes the lookups of a caller",
+    "canon/session/narrowing.py": "returns what a caller looks up to an earlier state",
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
-    "canon/commands/retcons.py": "asks what those knew before who know of the relation",
     "canon/session/lookup.py": "asks the kinds of all spaces, and leaves out accounts",
     "recall/usecases/recall.py": "hands the state to the index of meanings",
     "recall/usecases/passage_parts.py": "embeds the passages of all spaces",

@@ -6,8 +6,9 @@ looked at as well.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,28 @@ def test_h5_no_message_names_a_tool_of_another_toolset() -> None:
         for line, text in messages(ast.parse(path.read_text(encoding="utf-8")))
         for name in names_in(text)
         if not served_to(name, path)
+    ]
+
+    assert wrong == []
+
+
+def descriptions(value: Any) -> Iterator[str]:
+    """Yield the descriptions in a schema, however deep they lie."""
+    if isinstance(value, Mapping) and isinstance(text := value.get("description"), str):
+        yield text
+    if isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from descriptions(each)
+
+
+@pytest.mark.parametrize("toolset", _TOOLSETS, ids=lambda each: each.name)
+def test_h5_no_description_of_a_tool_names_a_tool_of_another_toolset(toolset: Toolset) -> None:
+    wrong = [
+        f"{tool.name}: {name}: {text[:80]}"
+        for tool in toolset.tools
+        for text in (tool.title, tool.description, *descriptions(tool.input_schema))
+        for name in names_in(text)
+        if toolset.name not in OWNERS[name]
     ]
 
     assert wrong == []

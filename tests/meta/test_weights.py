@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 
-from tests.meta.weights import JITTER, recorded, risen, sizes, stale, ways
+from tests.meta.weights import JITTER, allowed, recorded, risen, sizes, stale, ways
 
-TOTAL_LINES_MOST = 119_000
-"""Lines of code; a later change lowers this, and says so in its note."""
+TOTAL_LINES_MOST = 120_800
+"""Lines of code; a later change lowers this, and says so in its note.
+
+It was 119,000 before documents and statements came, which brought 1.4k and 1.9k lines. The ends
+that are stored with items, and that statements are to replace, are still there.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +42,11 @@ def test_a_rise_and_a_stale_record_are_noticed() -> None:
 
 def test_every_rise_has_a_reason(known: dict[str, Any]) -> None:
     assert all(reason.endswith(".") for reason in known["reasons"])
+
+
+def test_tests_get_more_time_on_a_slower_machine_but_no_more_than_it_was_slower() -> None:
+    known = {"suite_seconds": 900, "sample_seconds": 0.05}
+
+    assert allowed(known, [0.05, 0.10]) == pytest.approx(1350)
+    assert allowed(known, [0.01, 0.02]) == 900
+    assert allowed(known, []) == 900

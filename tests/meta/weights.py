@@ -2,7 +2,9 @@
 
 `python -m tests.meta.weights` writes `weights.json` anew where a figure fell. Where one rose, add a
 sentence to its `reasons` that names the budget, and pass `--raise`.
-`python -m tests.meta.weights --seconds 412` fails where the tests took longer than is recorded.
+`python -m tests.meta.weights --watch FILE` writes how long a piece of work takes, again and again.
+`python -m tests.meta.weights --seconds 412 --watched FILE` fails where the tests took longer than
+is recorded; on a machine that was slower while it was watched they may take longer in proportion.
 """
 
 import argparse
@@ -11,8 +13,10 @@ import json
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -33,6 +37,10 @@ SLACK: Final = 0.03
 """A recorded figure may stand this much above the measured one before it has to be written anew."""
 LINES_SLACK: Final = 60
 """The same for lines of small packages."""
+WATCH_EVERY: Final = 2.0
+"""Seconds between two samples of the machine's speed: about one percent of one processor."""
+WORK: Final = tuple(range(60_000))
+"""The numbers that a sample sorts, sums and writes as JSON: about 20 ms on a quiet machine."""
 
 
 def sizes() -> dict[str, dict[str, int]]:
@@ -141,16 +149,52 @@ def stale(
     ]
 
 
+def sample() -> float:
+    """Seconds that a fixed piece of work takes now."""
+    start = time.perf_counter()
+    sum(sorted(WORK, key=lambda each: each * 7919 % 60_013))
+    json.loads(json.dumps(WORK))
+    return time.perf_counter() - start
+
+
+def watch(file: Path) -> None:
+    """Write a sample into `file`, a line each, until the process is ended."""
+    with file.open("w", encoding="utf-8") as out:
+        while True:
+            out.write(f"{sample():.4f}\n")
+            out.flush()
+            time.sleep(WATCH_EVERY)
+
+
+def allowed(known: Mapping[str, Any], samples: Sequence[float]) -> float:
+    """Seconds that the tests may take: what is recorded, times how much slower the machine was.
+
+    A faster machine gets no less time, since tests that wait do not become faster with it.
+    """
+    most: float = known["suite_seconds"]
+    return most * max(1.0, fmean(samples) / known["sample_seconds"]) if samples else most
+
+
 def main() -> int:
-    """Write the file anew, or judge the seconds of the tests."""
+    """Write the file anew, watch the machine, or judge the seconds of the tests."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--raise", action="store_true", dest="raises", help="let figures rise")
     parser.add_argument("--seconds", type=int, help="how long the tests took")
+    parser.add_argument("--watch", type=Path, metavar="FILE", help="write samples until ended")
+    parser.add_argument("--watched", type=Path, metavar="FILE", help="the samples of these tests")
     chosen = parser.parse_args()
+    if chosen.watch is not None:
+        watch(chosen.watch)
     known = recorded() if FILE.exists() else {"packages": {}, "calls": {}}
     if chosen.seconds is not None:
-        most: int = known["suite_seconds"]
-        sys.stdout.write(f"the tests took {chosen.seconds} s; {most} s are recorded\n")
+        lines = chosen.watched.read_text(encoding="utf-8").split() if chosen.watched else ()
+        samples = [float(each) for each in lines]
+        most = allowed(known, samples)
+        sys.stdout.write(
+            f"the tests took {chosen.seconds} s; {known['suite_seconds']} s are recorded,"
+            f" {most:.0f} s on a machine as fast as this one was"
+            f" ({len(samples)} samples, {fmean(samples or (0.0,)):.4f} s each)\n"
+        )
         return int(chosen.seconds > most)
     measured = {"packages": sizes(), "calls": ways()}
     rose = [each for part, found in measured.items() for each in risen(found, known[part])]

@@ -14,12 +14,12 @@ from canonry.app.backends.servers import over_copy
 from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
 from canonry.log.folding import key_hash, thing_key
 from canonry.log.ports.world import entered
-from canonry.log.sealing import GENESIS, fault_in
+from canonry.log.sealing import ENCODING_VERSION, GENESIS, fault_in
 from canonry.stores.following.following import Follower, join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
-from canonry.values.errors import InvalidInput
+from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import CommitId
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.conformance.test_memory import open_memory
@@ -373,3 +373,31 @@ async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_be
 
     assert isinstance(outcome, Appended)
     assert outcome.position == 2
+
+
+async def test_opening_a_database_of_a_former_version_shuts_that_version_out(store: Store) -> None:
+    database = await store.database()
+    written = await store.scribe(await store.ledger())
+    await written.make(a_fact("before"))
+    meta = database.collection("meta")
+    await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION - 1}})
+
+    ledger = await store.ledger()
+
+    stated = await meta.find_one({"_id": "records"})
+    assert stated is not None
+    assert stated["encoding"] == ENCODING_VERSION
+    assert await ledger.head(MIDDLE_EARTH) == 1
+
+
+async def test_a_database_of_a_later_version_is_refused_and_kept(store: Store) -> None:
+    meta = (await store.database()).collection("meta")
+    await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION + 1}})
+
+    with pytest.raises(BrokenInvariant) as refused:
+        await store.database()
+
+    assert refused.value.code == "store.newer"
+    stated = await meta.find_one({"_id": "records"})
+    assert stated is not None
+    assert stated["encoding"] == ENCODING_VERSION + 1

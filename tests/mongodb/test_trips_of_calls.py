@@ -42,17 +42,14 @@ and never takes one away: the least of so many rounds counts."""
 
 COMMANDS = {
     "canon open": 4,
-    "canon propose": 6,
     "canon tell": 5,
     "catalog list_projects": 5,
     "narrative neo4j_create_universe": 4,
-    "narrative neo4j_retcon_fact": 4,
     "truth ingest": 4,
     "world advance-clock": 5,
     "world move": 5,
 }
 WAITS = {
-    "canon propose": 5,
     "canon tell": 4,
     "world advance-clock": 4,
     "world move": 4,

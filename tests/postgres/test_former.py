@@ -17,6 +17,7 @@ from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.app.examination import quietly
 from canonry.canon.upkeep.logs import export_log
 from canonry.log.entries import Tombstone
+from canonry.log.sealing import MIN_READER
 from canonry.stores.postgres import Database, PostgresBlobs
 from canonry.stores.postgres.ledger import ENTER
 from canonry.stores.postgres.store import SCHEMA_VERSION, prepare
@@ -96,6 +97,21 @@ async def test_a_former_process_refuses_it_from_then_on(name: str) -> None:
         assert await found.fetchall() == [("schema", SCHEMA_VERSION)]
         with pytest.raises(errors.UndefinedTable):  # which it tells as `store.newer`
             await db.execute("SELECT id FROM things LIMIT 1")
+
+
+async def test_opening_a_store_of_the_same_tables_shuts_its_former_version_out(name: str) -> None:
+    reader = "SELECT value FROM meta WHERE name = 'min_reader'"
+    async with await psycopg.AsyncConnection.connect(URL, autocommit=True) as db:
+        await looking_in(db, name)
+        await prepare(Database(URL, name))
+        assert await (await db.execute(reader)).fetchall() == [(MIN_READER,)]
+        before = await (await db.execute("SELECT * FROM commits ORDER BY 1, 2")).fetchall()
+        await db.execute("UPDATE meta SET value = 3 WHERE name = 'min_reader'")
+
+        await prepare(Database(URL, name))
+
+        assert await (await db.execute(reader)).fetchall() == [(MIN_READER,)]
+        assert await (await db.execute("SELECT * FROM commits ORDER BY 1, 2")).fetchall() == before
 
 
 async def test_what_a_former_process_is_writing_ends_before(name: str) -> None:

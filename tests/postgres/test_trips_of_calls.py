@@ -33,7 +33,6 @@ PLAYED = {
 """The first tests of these modules, so many of each."""
 
 WAITS = {
-    "canon propose": 6,
     "canon tell": 5,  # one less each, unless the log was looked at in between
 }
 """One wait tells what is new, and each commit is one more."""

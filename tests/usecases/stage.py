@@ -10,12 +10,13 @@ from canonry.canon.canonization.decide_proposals import Judged, ProposalVerdict
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import reading_of
 from canonry.canon.judging.state_tags import TagsChanged, change_tags
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import judged_by
-from canonry.log.entries import Born
+from canonry.log.entries import Born, FactRead
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Relation
+from canonry.log.items.facts import FactDraft, Relation
 from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import (
@@ -66,6 +67,18 @@ class Stage:
     async def make(self, *things: Born) -> None:
         """Bring things into being with one commit."""
         await self.scribe.make(*things)
+        for one in things:
+            if isinstance(one, FactDraft):
+                await self.scribe.write(await self._reading(one))
+
+    async def _reading(self, fact: FactDraft) -> FactRead:
+        """What a fact says, as the product writes it with a new fact."""
+
+        def read(view: SliceView) -> FactRead:
+            return reading_of(fact.id, fact.statement, fact.properties, fact.involved, view)
+
+        found, _ = await judged_by(self.canon, fact.space, read)
+        return found
 
     async def entity(
         self,

@@ -1,7 +1,7 @@
 """As of a scene: what holds at its place in the stories and its time, and what came later."""
 
+from canonry.canon.session.what_holds import events_until, facts_at, moment_of, relations_at
 from canonry.log.items.scenes import SceneStatus
-from canonry.narrative.usecases.as_of_scene import events_until, facts_at, moment_of, relations_at
 from canonry.testing.things import a_fact, a_relation, a_scene, an_event, ident
 from canonry.values.ids import FactId
 from canonry.values.moments import SECOND, Instant, StoryPlace
@@ -22,7 +22,7 @@ def test_d8_a_fact_with_a_duration_is_told_within_its_interval() -> None:
     fact = a_fact(time_ref=at(10), duration=5)
     scenes = [a_scene(time_ref=at(s)) for s in (9, 10, 14, 15)]
 
-    held = [facts_at(moment_of(scene), (fact,), ()).holding for scene in scenes]
+    held = [facts_at(moment_of(scene), (fact,), ()) for scene in scenes]
 
     assert held == [[], [fact], [fact], []]
 
@@ -30,32 +30,32 @@ def test_d8_a_fact_with_a_duration_is_told_within_its_interval() -> None:
 def test_d8_a_fact_of_limited_time_is_not_told_as_current_where_no_time_is_known() -> None:
     fact = a_fact(time_ref=at(10), duration=60)
 
-    assert facts_at(moment_of(SCENE), (fact,), ()).holding == []
+    assert facts_at(moment_of(SCENE), (fact,), ()) == []
 
 
 def test_d8_a_scene_without_a_time_has_the_latest_one_that_was_told() -> None:
     fact = a_fact("lasts", time_ref=at(10), duration=60)
     soon, late = an_event("soon", time_ref=at(20)), an_event("late", time_ref=at(90))
 
-    assert facts_at(moment_of(SCENE), (fact,), (soon,)).holding == [fact]
-    assert facts_at(moment_of(SCENE), (fact,), (soon, late)).holding == []
+    assert facts_at(moment_of(SCENE), (fact,), (soon,)) == [fact]
+    assert facts_at(moment_of(SCENE), (fact,), (soon, late)) == []
 
 
 def test_where_no_time_is_known_nothing_superseded_holds() -> None:
     ended = a_fact("ended", until=Instant(5))
     old = a_fact("old", time_ref=Instant(0), superseded_by=FactId(ident("heir")))
 
-    assert facts_at(moment_of(SCENE), (ended, old), ()).holding == []
-    assert facts_at(moment_of(a_scene(time_ref=Instant(1))), (old,), ()).holding == []
+    assert facts_at(moment_of(SCENE), (ended, old), ()) == []
+    assert facts_at(moment_of(a_scene(time_ref=Instant(1))), (old,), ()) == []
 
 
 def test_d8_a_fact_that_a_later_scene_took_over_still_holds_in_an_earlier_one() -> None:
     heir = a_fact("heir", place=told_in(40), position=90)
     old = a_fact("old", place=told_in(10), position=80, superseded_by=heir.id)
 
-    assert facts_at(moment_of(SCENE), (old, heir), ()).holding == [old]
+    assert facts_at(moment_of(SCENE), (old, heir), ()) == [old]
     later = a_scene(order=41, position=61, story_place=5)
-    assert facts_at(moment_of(later), (old, heir), ()).holding == [heir]
+    assert facts_at(moment_of(later), (old, heir), ()) == [heir]
 
 
 def test_d8_what_a_later_scene_tells_is_not_told_in_an_earlier_one() -> None:
@@ -81,4 +81,4 @@ def test_a_closed_scene_does_not_know_what_was_written_beside_the_stories_later(
     closed = a_scene(order=20, position=50, status=SceneStatus.COMPLETED, changed_at=70)
     before, after = a_fact("before", position=60), a_fact("after", position=80)
 
-    assert facts_at(moment_of(closed), (before, after), ()).holding == [before]
+    assert facts_at(moment_of(closed), (before, after), ()) == [before]

@@ -8,9 +8,10 @@ from canonry.canon.commands import sources as ingest_source
 from canonry.canon.commands.facts import create_axiom
 from canonry.canon.commands.sources import excerpts_of
 from canonry.canon.judging.slices import Slice, ThingLookup
-from canonry.canon.session import get_entity_as_of as folding
+from canonry.canon.session import narrowing as folding
 from canonry.canon.session.commit_change import LOADS_MAX, extend_slice
-from canonry.canon.session.get_entity_as_of import get_entity_as_of
+from canonry.canon.session.narrowing import entities_then
+from canonry.canon.session.what_holds import moment_at
 from canonry.language.texts.sentences import Part
 from canonry.log.items.facts import AxiomDomain
 from canonry.log.items.scenes import StoryStatus
@@ -86,16 +87,17 @@ async def test_a_past_that_is_too_long_to_fold_is_told_and_a_shorter_one_is_whol
     for number in range(4):
         said = an_observation("frodo", f"said {number}", fields={"description": f"{number}"})
         await stage.make(replace(said, entity_id=EntityId(id_of("Frodo")), observed_at=day(number)))
-    whole = await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+    frodo = (await stage.canon.within(MIDDLE_EARTH).roots([id_of("Frodo")]))[id_of("Frodo")]
+    whole = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
     monkeypatch.setattr(folding, "PAGE_MAX", 2)
-    in_pages = await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+    in_pages = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
     monkeypatch.setattr(folding, "PAGES_MAX", 2)
 
     with pytest.raises(Unavailable) as refused:
-        await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+        await entities_then(stage.canon, (frodo,), moment_at(day(2)))
 
     assert in_pages == whole
-    assert whole.description == "2"
+    assert whole[frodo.id].description == "2"
     assert refused.value.code == "entity.too-long"
 
 

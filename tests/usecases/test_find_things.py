@@ -5,6 +5,10 @@ from dataclasses import replace
 import pytest
 
 from canonry.app.compose import compose_memory
+from canonry.canon.session import narrowing
+from canonry.canon.session.narrowing import narrowed
+from canonry.canon.session.what_holds import Viewpoint, moment_at
+from canonry.readmodels.ports.state import FactQuery
 from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -19,6 +23,7 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, Instant
 from tests.usecases.stage import Stage, a_stage, id_of
@@ -36,9 +41,10 @@ async def found(stage: Stage, text: str, *kinds: FoundKind, at: int | None = Non
         space=MIDDLE_EARTH,
         text=text,
         kinds=frozenset(kinds or FoundKind),
-        at=None if at is None else Instant(at * DAY),
     )
-    return [thing.id for thing, _ in (await find_things(stage.canon, search)).found]
+    view = Viewpoint(at=None if at is None else moment_at(Instant(at * DAY)))
+    found = await find_things(narrowed(stage.canon, view), search)
+    return [thing.id for thing, _ in found.found]
 
 
 async def test_at_a_time_of_the_world_what_was_said_later_is_not_found(stage: Stage) -> None:
@@ -87,10 +93,10 @@ async def test_at_a_state_of_the_log_what_was_told_later_is_not_found() -> None:
             space=MIDDLE_EARTH,
             text="beacon",
             kinds=frozenset(kinds or FoundKind),
-            known_at=then,
             about=frozenset(() if about is None else (EntityId(ident(about)),)),
         )
-        return {thing.id for thing, _ in (await find_things(canon, search)).found}
+        past = narrowed(canon, Viewpoint(known_at=then))
+        return {thing.id for thing, _ in (await find_things(past, search)).found}
 
     assert await known(FoundKind.FACT) == {ident("The beacon burns")}
     assert await known(FoundKind.EVENT) == {ident("The beacon falls")}
@@ -100,3 +106,20 @@ async def test_at_a_state_of_the_log_what_was_told_later_is_not_found() -> None:
     assert await known(FoundKind.FACT, about="frodo") == {ident("The beacon burns")}
     assert await known(FoundKind.FACT, about="sam") == set()
     assert await known(FoundKind.DOCUMENT, about="frodo") == set()
+
+
+async def test_a_past_of_very_many_items_is_read_in_part_or_refused(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stage.make(*(a_fact(f"Bell {n} rings") for n in range(6)))
+    monkeypatch.setattr(narrowing, "PAGE_MAX", 2)
+    monkeypatch.setattr(narrowing, "WALKED_MAX", 4)
+    then = narrowed(stage.canon, Viewpoint(at=moment_at(Instant(DAY))))
+    query = FactQuery(spaces=frozenset((MIDDLE_EARTH,)), limit=3)
+
+    page = await then.state.facts(query)
+    with pytest.raises(Unavailable) as refused:
+        await then.state.facts(replace(query, offset=4))
+
+    assert (len(page.items), page.total) == (3, 6)
+    assert refused.value.code == "viewpoint.too-wide"

@@ -145,7 +145,7 @@ async def test_d7_a_player_kills_nobody_by_proposing_them_again() -> None:
     stage = await a_stage()
     await stage.entity("Ana", EntityType.CHARACTER, "alive")
     verdict = await stage.verdict("entity", an_ana(state_tags=["dead"]))
-    assert (verdict.status, verdict.rule) == (PENDING, "gate:state-tags-exclusive")
+    assert (verdict.status, verdict.rule) == (PENDING, "gate:entity-known")
     assert (await stage.thing(id_of("Ana"))).state_tags == ("alive",)
 
 

@@ -54,9 +54,8 @@ class Shown(Projection):
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        for each in following(folded, self.position):
-            self.things += each.things
-            self.position = each.position
+        things, self.position = following(folded, self.position)
+        self.things += things.values()
 
 
 def joined() -> tuple[Canon, Moody]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from canonry.canon.session.what_holds import relations_at
 from canonry.log.items.facts import Relation
-from canonry.narrative.usecases.as_of_scene import relations_at
 from canonry.testing.things import a_relation
 from canonry.values.moments import DAY, Instant, Moment, StoryPlace
 

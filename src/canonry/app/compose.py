@@ -9,6 +9,7 @@ from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.canon import Canon
 from canonry.log.ports.ledger import Ledger, Sealer
 from canonry.log.ports.world import Clock, Identities
+from canonry.log.schemas.narrative import use_attributes
 from canonry.readmodels.ports.documents import Catalog, Documents, Engine, Places
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Text
@@ -20,6 +21,8 @@ def compose(
     engine: Engine, *, clock: Clock, identities: Identities, policy: Policy | None, filing: Filing
 ) -> Canon:
     """Return the canon over an engine, with the services of the installed packages."""
+    policy = policy or Policy()
+    use_attributes(policy.attributes)
     canon = Canon(
         ledger=engine.ledger,
         state=engine.state,
@@ -29,7 +32,7 @@ def compose(
         places=engine.places,
         clock=clock,
         identities=identities,
-        policy=policy or Policy(),
+        policy=policy,
         reader=_reader(),
     )
     return with_packages(canon.with_service(RecordServices(filing=filing)))

@@ -63,6 +63,10 @@ class Diagnosis:
         """Add a finding that must be fixed."""
         self.wrong.append(Advice(what=what, help=advice))
 
+    def fails(self, what: str, error: CanonryError, otherwise: str) -> None:
+        """Add an error that must be fixed; `otherwise` is its remedy if its code has none."""
+        self.is_wrong(f"{what}: {error.message}", _REMEDIES.get(error.code, otherwise))
+
     def hint(self, what: str, advice: str) -> None:
         """Add a finding that is good to know."""
         self.hints.append(Advice(what=what, help=advice))
@@ -106,17 +110,13 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         what = f"The embedding model did not answer within {recall.patience:g} s."
         diagnosis.is_wrong(what, _REMEDIES["embedder.slow"])
     except Unavailable as error:
-        diagnosis.is_wrong(
-            f"The embedding model fails: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
-        )
+        diagnosis.fails("The embedding model fails", error, _BY_WORDS)
         if error.details.get("package"):
             return
     try:
         await _look_at_index(diagnosis, recall, folder)
     except Unavailable as error:
-        diagnosis.is_wrong(
-            f"The index of vectors fails: {error.message}", _REMEDIES.get(error.code, _BY_WORDS)
-        )
+        diagnosis.fails("The index of vectors fails", error, _BY_WORDS)
 
 
 async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
@@ -272,9 +272,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
         store = await open_store_to_look(settings)
     except CanonryError as error:
-        diagnosis.is_wrong(
-            f"The store cannot be opened: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
-        )
+        diagnosis.fails("The store cannot be opened", error, _OF_A_STORE)
         return
     try:
         facts = await store.upkeep.facts_about_store()
@@ -295,9 +293,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         if services.reranking is not None:
             await look_at_reranking(diagnosis, services.reranking)
     except CanonryError as error:
-        diagnosis.is_wrong(
-            f"The store does not answer: {error.message}", _REMEDIES.get(error.code, _OF_A_STORE)
-        )
+        diagnosis.fails("The store does not answer", error, _OF_A_STORE)
     finally:
         await store.close()
 

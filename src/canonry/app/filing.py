@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, ValuesView
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing_extensions import override
 
 from canonry.app.packages import is_installed, require_package
 from canonry.app.setting_table import Settings
-from canonry.app.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE
+from canonry.app.settings import SecretVariable
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
 from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.log.ports.ledger import Blobs
@@ -144,13 +143,13 @@ def set_up(filing: Filing, settings: Settings, outside: OutsideServices | None =
     filing.local = FolderLocalFiles([Path(root) for root in roots])
     filing.interpreters = _Interpreters(settings, filing, outside or OutsideServices())
     filing.provider = settings.truth_interpreter
-    key = os.environ.get(FILES_KEY_VARIABLE, "").encode()
+    key = (SecretVariable.FILES.read() or "").encode()
     if 0 < len(key) < _SHARED_KEY_MIN:
         message = (
-            f"{FILES_KEY_VARIABLE} has fewer than {_SHARED_KEY_MIN} bytes, and links could be "
+            f"{SecretVariable.FILES} has fewer than {_SHARED_KEY_MIN} bytes, and links could be "
         )
         message += "forged. Make a longer one: openssl rand -hex 32"
-        raise InvalidInput("settings.malformed", message, path=FILES_KEY_VARIABLE)
+        raise InvalidInput("settings.malformed", message, path=SecretVariable.FILES.value)
     filing.secret = key or filing.secret
 
 
@@ -207,7 +206,7 @@ def _interpreter(
     endpoint = ModelEndpoint(
         base_url=settings.truth_url or "",
         model=settings.truth_model or "",
-        key=os.environ.get(MODEL_KEY_VARIABLE) or None,
+        key=SecretVariable.TRUTH.read(),
     )
     protocol = ANTHROPIC if provider == "anthropic" else OPENAI
     return EndpointInterpreter(protocol, endpoint, outside.service("interpreter"))

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from canonry.app.setting_table import Settings
-from canonry.app.settings import DIALOGUE_KEY_VARIABLE, KEY_VARIABLE, LOCAL, RERANK_KEY_VARIABLE
+from canonry.app.settings import LOCAL, SecretVariable
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import SECONDS
 from canonry.log.commits import ORIGIN, Position
@@ -86,7 +86,7 @@ def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
         base_url=settings.recall_rerank_url or "",
         dialect=embedders.RerankingDialect(settings.recall_reranker),
         model=settings.recall_rerank_model,
-        key=os.environ.get(RERANK_KEY_VARIABLE) or None,
+        key=SecretVariable.RERANK.read(),
         timeout=patience,
     )
     reranker = embedders.EndpointReranker(endpoint, canon.outside.service("reranker"))
@@ -143,9 +143,7 @@ def origin_of(settings: Settings) -> str:
 
 
 def embedder_for(
-    settings: Settings,
-    model: EmbeddingModel | None = None,
-    outside: OutsideServices | None = None,
+    settings: Settings, model: EmbeddingModel | None = None, outside: OutsideServices | None = None
 ) -> Embedder | None:
     """Return the embedder of the settings, or one that makes the vectors of `model`, if any.
 
@@ -202,7 +200,7 @@ def _remote(settings: Settings, model: EmbeddingModel | None, outside: OutsideSe
             dimensions=dimensions,
             version=version,
             prefixes=prefixes,
-            key=os.environ.get(KEY_VARIABLE) or None,
+            key=SecretVariable.RECALL.read(),
         ),
         outside.service("embedder"),
     )
@@ -227,7 +225,7 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint  # noqa: PLC0415 - only a model needs it
     from canonry.world.moderators.endpoint import EndpointModerator  # noqa: PLC0415
 
-    key = os.environ.get(DIALOGUE_KEY_VARIABLE) or None
+    key = SecretVariable.DIALOGUE.read()
 
     def endpoint(model: str, timeout: float, tokens: int = 800) -> ModelEndpoint:
         return ModelEndpoint(

@@ -1,9 +1,11 @@
 """The table of settings: each is one field with its kind, its default and its help."""
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from importlib.resources import files
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
@@ -11,6 +13,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import platformdirs
 
 from canonry.server.options import ALGORITHMS
+from canonry.values.attributes.table import with_attributes
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
@@ -190,26 +193,20 @@ class SettingRow:
         return f"--{self.field.replace('_', '-')}"
 
 
+_TEXTS: Final = tomllib.loads(files(__package__).joinpath("settings.toml").read_text("utf-8"))
+"""The help of each setting; `told` describes a default that needs words."""
+
+
 def setting(
     kind: SettingKind,
-    help: str,  # noqa: A002 - the name in `SettingRow` and click
     *,
     default: Any = None,
     factory: Callable[[], Any] | None = None,
     metavar: str = "",
-    told: str | None = None,
 ) -> Any:
-    """Return a field of `Settings`; `told` describes a default that needs words.
-
-    A flag is off by default.
-    """
+    """Return a field of `Settings`. A flag is off by default. `settings.toml` has its help."""
     default = False if kind.flag and default is None else default
-    metadata = {
-        "kind": kind,
-        "help": help,
-        "metavar": metavar or kind.metavar,
-        "default": shown(default) if told is None else told,
-    }
+    metadata = {"kind": kind, "metavar": metavar or kind.metavar, "default": shown(default)}
     if factory is not None:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -217,8 +214,11 @@ def setting(
 
 def row_of(declared: "Field[Any]") -> SettingRow:
     """Return the row of a field that `setting` has made."""
+    texts = _TEXTS[declared.name]
+    told = {"default": texts["told"]} if "told" in texts else {}
+    members = {**declared.metadata, **told, "help": texts["help"]}
     group = _GROUPS.get(declared.name.partition("_")[0], SERVED)
-    return SettingRow(field=declared.name, group=group, **declared.metadata)
+    return SettingRow(field=declared.name, group=group, **members)
 
 
 def shown(value: Any) -> str:
@@ -284,331 +284,98 @@ DEFAULT: Final = "default"
 class Settings:
     """All settings of an operator; `sources` holds the origin of each value.
 
-    A setting whose name begins with one of the `TABLES` belongs to that table of the file. `told`
-    describes a default that needs words.
+    A setting whose name begins with one of the `TABLES` belongs to that table of the file.
     """
 
-    data: Path = setting(
-        PATH,
-        "Folder of the store; created if missing.",
-        factory=user_data,
-        told="the user's data folder",
-    )
-    durability: str = setting(
-        one_of("full", "normal"),
-        "full: an acknowledged write survives a power loss; normal: it survives kill -9.",
-        default="full",
-    )
-    postgres_url: str | None = setting(
-        URL,
-        "Keep records and files in this PostgreSQL database, which several machines may share. "
-        "Set its password in PGPASSWORD.",
-        told="the data folder",
-    )
-    records_shards: tuple[str, ...] = setting(
-        NAMES,
-        "Divide the spaces between these PostgreSQL databases; the first one must be "
-        "postgres.url. Set their passwords in PGPASSWORD or in libpq's password file.",
-        default=(),
-        metavar="URL,...",
-        told="one database for all spaces",
-    )
-    postgres_schema: str = setting(
-        TEXT, "The schema of the database that holds the store.", default="canonry"
-    )
-    postgres_connections: float = setting(
-        NUMBER, "The most connections of one server to the database.", default=16
-    )
-    postgres_copy: bool = setting(
-        FLAG,
-        "Has no effect any more: every machine answers from a copy in its data folder.",
-        told="always",
-    )
-    mongodb_url: str | None = setting(
-        URL,
-        "Keep records and documents in this MongoDB deployment, which several machines may "
-        "share. Set its password in CANONRY_MONGODB_PASSWORD.",
-        told="the data folder",
-    )
-    mongodb_database: str = setting(TEXT, "The database of the deployment.", default="canonry")
-    neo4j_url: str | None = setting(
-        URL,
-        "Project the state of a store on servers as a graph into this Neo4j server, such as "
-        "bolt://neo4j@host. Set its password in CANONRY_NEO4J_PASSWORD.",
-        told="no graph",
-    )
-    opensearch_url: str | None = setting(
-        URL,
-        "Keep the index of words of a store on servers in this OpenSearch server, such as "
-        "https://canonry@host:9200. Set its password in CANONRY_OPENSEARCH_PASSWORD.",
-        told="the copy on each machine",
-    )
-    qdrant_url: str | None = setting(
-        URL,
-        "Keep the index of vectors of a store on servers in this Qdrant server. Set its key in "
-        "CANONRY_QDRANT_KEY.",
-        told="PostgreSQL; with MongoDB the data folder of each machine",
-    )
-    files_url: str | None = setting(
-        URL,
-        "Keep the files of a store on servers in this object store, s3://BUCKET/PREFIX. "
-        "Set its keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-        told="PostgreSQL; with MongoDB the data folder",
-    )
-    files_endpoint: str | None = setting(
-        URL, "The address of the object store of files.url, if it is not Amazon S3."
-    )
-    toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
-    http: str | None = setting(
-        TEXT,
-        "Serve Streamable HTTP at this address instead of standard input and output.",
-        metavar="HOST:PORT",
-    )
-    agent_type: tuple[str, ...] | None = setting(
-        NAMES,
-        "Role of the agent behind this process, such as Keeper or Narrator. If you give several, "
-        "each call uses the first one that may make it.",
-        metavar="TYPE,...",
-        told="Solo for canon over standard input and output, otherwise none",
-    )
-    agent_id: str | None = setting(
-        TEXT, "Name of that agent.", metavar="ID", told="the first agent type"
-    )
-    user: str | None = setting(UUID, "The person on whose behalf the agent acts.")
-    trust_meta: bool = setting(
-        FLAG, 'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].'
-    )
-    authorities: tuple[str, ...] | None = setting(
-        some_of(*Authority),
-        "The authorities that the agent may claim in any role. With tokens, the token sets them.",
-        told="all for the CanonKeeper, all but gm for others",
-    )
-    characters: tuple[str, ...] = setting(
-        UUIDS,
-        "More characters whose secrets the agent may read, in addition to those of its user.",
-        default=(),
-    )
-    spaces: tuple[str, ...] | None = setting(
-        UUIDS, "The only universes that the agent may see.", told="all"
-    )
-    world: str | None = setting(
-        UUID, "The world of the world tools, and the space of canon calls that name none."
-    )
-    memory: bool = setting(FLAG, "Keep the store in memory; it ends with the process.")
-    contract_only: bool = setting(
-        FLAG, "Serve the published contract alone: its tools, arguments, types, defaults and rates."
-    )
-    tools: tuple[str, ...] | None = setting(
-        NAMES, "Serve only these tools; * stands for any letters.", told="all"
-    )
-    read_only: bool = setting(
-        FLAG, "Serve only tools that write nothing, in addition to other settings."
-    )
-    error_mode: str = setting(
-        one_of("result", "jsonrpc"),
-        "The form of a failed call: a tool result, which a model can read, or a protocol error.",
-        default="result",
-    )
-    deadline: float | None = setting(
-        SECONDS,
-        "The deadline of every call, in place of the tools' own.",
-        told="30, and 120 for files",
-    )
-    rate_limit: float | None = setting(
-        NUMBER,
-        "The most calls per minute of one agent, as its connection or token names it.",
-        metavar="CALLS",
-        told="no limit",
-    )
-    published_rates: bool = setting(
-        FLAG, "Enforce the rates that a contract publishes for each user or client."
-    )
-    log_level: str = setting(
-        one_of("info", "warning"),
-        "info: one structured line per call on standard error; warning: failures only.",
-        default="info",
-    )
-    http_public: bool = setting(
-        FLAG, "Allow an address that other machines can reach without bearer tokens. Rarely right."
-    )
-    http_allowed_hosts: tuple[str, ...] = setting(
-        NAMES,
-        "More host names of the HTTP server, as clients address it.",
-        default=(),
-        metavar="HOST,...",
-    )
-    http_allowed_origins: tuple[str, ...] = setting(
-        NAMES,
-        "Web origins whose pages may call the HTTP server from a browser.",
-        default=(),
-        metavar="ORIGIN,...",
-    )
+    data: Path = setting(PATH, factory=user_data)
+    durability: str = setting(one_of("full", "normal"), default="full")
+    postgres_url: str | None = setting(URL)
+    records_shards: tuple[str, ...] = setting(NAMES, default=(), metavar="URL,...")
+    postgres_schema: str = setting(TEXT, default="canonry")
+    postgres_connections: float = setting(NUMBER, default=16)
+    postgres_copy: bool = setting(FLAG)
+    mongodb_url: str | None = setting(URL)
+    mongodb_database: str = setting(TEXT, default="canonry")
+    neo4j_url: str | None = setting(URL)
+    opensearch_url: str | None = setting(URL)
+    qdrant_url: str | None = setting(URL)
+    files_url: str | None = setting(URL)
+    files_endpoint: str | None = setting(URL)
+    toolsets: tuple[str, ...] = setting(NAMES, default=("canon",))
+    http: str | None = setting(TEXT, metavar="HOST:PORT")
+    agent_type: tuple[str, ...] | None = setting(NAMES, metavar="TYPE,...")
+    agent_id: str | None = setting(TEXT, metavar="ID")
+    user: str | None = setting(UUID)
+    trust_meta: bool = setting(FLAG)
+    authorities: tuple[str, ...] | None = setting(some_of(*Authority))
+    characters: tuple[str, ...] = setting(UUIDS, default=())
+    spaces: tuple[str, ...] | None = setting(UUIDS)
+    world: str | None = setting(UUID)
+    memory: bool = setting(FLAG)
+    contract_only: bool = setting(FLAG)
+    tools: tuple[str, ...] | None = setting(NAMES)
+    read_only: bool = setting(FLAG)
+    error_mode: str = setting(one_of("result", "jsonrpc"), default="result")
+    deadline: float | None = setting(SECONDS)
+    rate_limit: float | None = setting(NUMBER, metavar="CALLS")
+    published_rates: bool = setting(FLAG)
+    log_level: str = setting(one_of("info", "warning"), default="info")
+    http_public: bool = setting(FLAG)
+    http_allowed_hosts: tuple[str, ...] = setting(NAMES, default=(), metavar="HOST,...")
+    http_allowed_origins: tuple[str, ...] = setting(NAMES, default=(), metavar="ORIGIN,...")
     http_trusted_proxies: tuple[str, ...] = setting(
-        NAMES,
-        "Addresses or networks of TLS proxies whose X-Forwarded-Proto and -For are believed.",
-        default=("127.0.0.1", "::1"),
-        metavar="ADDRESS,...",
+        NAMES, default=("127.0.0.1", "::1"), metavar="ADDRESS,..."
     )
-    http_inspector: bool = setting(
-        FLAG, "Serve the pages of the inspector at /, for the toolset canon.", default=True
-    )
-    http_connections: float = setting(
-        NUMBER,
-        "The most connections at one time; beyond it, the longest idle one is closed.",
-        default=1_000,
-        told="1000, or half of the number of files that the process may open",
-    )
-    http_connections_each: float | None = setting(
-        NUMBER,
-        "The most connections from one address. Raise it behind a proxy.",
-        told="half of http_connections",
-    )
-    http_idle: float = setting(
-        SECONDS,
-        "How long a connection may be idle. Set it longer than the idle time of your proxy.",
-        default=60.0,
-    )
-    http_sessions_each: float = setting(
-        NUMBER,
-        "The most sessions of one caller; beyond it, the longest idle one ends.",
-        default=1_000,
-    )
-    http_in_flight: float = setting(
-        NUMBER,
-        "The most bytes of one caller's requests in flight.",
-        default=256,
-        metavar="MIB",
-    )
-    auth_issuer: str | None = setting(
-        URL, "The issuer of bearer tokens. Setting it turns token verification on."
-    )
-    auth_audience: str | None = setting(TEXT, "The audience that every token must name.")
-    auth_resource_url: str | None = setting(
-        URL, "The address at which clients reach this server.", told="http://HOST:PORT/mcp"
-    )
-    auth_jwks_url: str | None = setting(URL, "The address of the issuer's key set.")
-    auth_keys_hours: float = setting(
-        NUMBER,
-        "How long the issuer's last keys are trusted while the issuer does not answer.",
-        default=24.0,
-        metavar="HOURS",
-    )
-    auth_key_file: Path | None = setting(
-        PATH,
-        "The issuer's public key in PEM, or a shared secret; instead of --auth-jwks-url.",
-        metavar="FILE",
-    )
+    http_inspector: bool = setting(FLAG, default=True)
+    http_connections: float = setting(NUMBER, default=1_000)
+    http_connections_each: float | None = setting(NUMBER)
+    http_idle: float = setting(SECONDS, default=60.0)
+    http_sessions_each: float = setting(NUMBER, default=1_000)
+    http_in_flight: float = setting(NUMBER, default=256, metavar="MIB")
+    auth_issuer: str | None = setting(URL)
+    auth_audience: str | None = setting(TEXT)
+    auth_resource_url: str | None = setting(URL)
+    auth_jwks_url: str | None = setting(URL)
+    auth_keys_hours: float = setting(NUMBER, default=24.0, metavar="HOURS")
+    auth_key_file: Path | None = setting(PATH, metavar="FILE")
     auth_algorithms: tuple[str, ...] = setting(
-        some_of(*ALGORITHMS),
-        "Accepted signature algorithms; those that begin with HS take a shared secret.",
-        default=("RS256", "ES256", "EdDSA"),
+        some_of(*ALGORITHMS), default=("RS256", "ES256", "EdDSA")
     )
-    auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
-    auth_default_agent_type: str | None = setting(
-        TEXT,
-        "Role of tokens without one.",
-        metavar="TYPE",
-        told="none: such a token may call nothing",
-    )
-    auth_default_spaces: tuple[str, ...] = setting(
-        UUIDS,
-        "The spaces of tokens without any; * stands for all.",
-        default=(),
-        told="none: such a token may call nothing",
-    )
+    auth_scopes: tuple[str, ...] = setting(NAMES, default=())
+    auth_default_agent_type: str | None = setting(TEXT, metavar="TYPE")
+    auth_default_spaces: tuple[str, ...] = setting(UUIDS, default=())
     recall_embedder: str = setting(
         one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
-        "The embedding model of search: onnx, multilingual (an extra), hashing, openai (any "
-        "compatible endpoint), hub; none: search by words alone.",
         default="onnx",
         metavar="NAME",
     )
-    recall_model: str | None = setting(TEXT, "The name of the model at the endpoint or the hub.")
-    recall_model_version: str = setting(
-        TEXT,
-        "Change it when the endpoint or the hub serves other weights under the same name.",
-        default="1",
-        metavar="TEXT",
-    )
-    recall_model_folder: Path | None = setting(
-        PATH, "The folder of the file model.onnx, for onnx.", told="an installed package"
-    )
-    recall_dimensions: float | None = setting(
-        NUMBER, "The dimensions of the vectors of an endpoint or a hub."
-    )
-    recall_query_prefix: str | None = setting(
-        TEXT,
-        'The prefix of questions for a model of an endpoint or a hub, such as "query: ".',
-        metavar="TEXT",
-        told="nothing",
-    )
-    recall_passage_prefix: str | None = setting(
-        TEXT, 'The prefix of passages, such as "passage: ".', metavar="TEXT", told="nothing"
-    )
-    recall_patience: float = setting(
-        SECONDS,
-        "How long a search waits for the model before it uses words alone; at most half of the "
-        "deadline.",
-        default=10.0,
-    )
-    recall_url: str | None = setting(
-        URL, "The base address of the endpoint. Set its key in CANONRY_RECALL_KEY."
-    )
-    recall_reranker: str = setting(
-        one_of("none", "cohere", "tei"),
-        "The reranker of the first results: none, or an endpoint with the protocol of cohere "
-        "(also Jina, vLLM, llama.cpp) or of tei.",
-        default="none",
-        metavar="NAME",
-    )
-    recall_rerank_url: str | None = setting(
-        URL, "The base address of the reranker, before /rerank. Set its key in CANONRY_RERANK_KEY."
-    )
-    recall_rerank_model: str | None = setting(TEXT, "The name of the model at the reranker.")
-    recall_rerank_patience: float = setting(
-        SECONDS, "How long a search waits for the reranker before it works without.", default=2.0
-    )
+    recall_model: str | None = setting(TEXT)
+    recall_model_version: str = setting(TEXT, default="1", metavar="TEXT")
+    recall_model_folder: Path | None = setting(PATH)
+    recall_dimensions: float | None = setting(NUMBER)
+    recall_query_prefix: str | None = setting(TEXT, metavar="TEXT")
+    recall_passage_prefix: str | None = setting(TEXT, metavar="TEXT")
+    recall_patience: float = setting(SECONDS, default=10.0)
+    recall_url: str | None = setting(URL)
+    recall_reranker: str = setting(one_of("none", "cohere", "tei"), default="none", metavar="NAME")
+    recall_rerank_url: str | None = setting(URL)
+    recall_rerank_model: str | None = setting(TEXT)
+    recall_rerank_patience: float = setting(SECONDS, default=2.0)
     recall_library: str = setting(
-        one_of("fastembed", "sentence_transformers"),
-        "The installed library that downloads and runs a hub's model.",
-        default="fastembed",
-        metavar="NAME",
+        one_of("fastembed", "sentence_transformers"), default="fastembed", metavar="NAME"
     )
     truth_interpreter: str = setting(
-        one_of("rules", "openai", "anthropic"),
-        "The interpreter of files: rules, or a language model at an endpoint with the protocol "
-        "of openai or anthropic. Set its key in CANONRY_TRUTH_KEY.",
-        default="rules",
-        metavar="NAME",
+        one_of("rules", "openai", "anthropic"), default="rules", metavar="NAME"
     )
-    truth_model: str | None = setting(TEXT, "The name of the language model at the endpoint.")
-    truth_url: str | None = setting(URL, "The base address of the endpoint, including its version.")
-    truth_upload_roots: tuple[str, ...] = setting(
-        NAMES,
-        "Folders of this machine from which clients may name files by path.",
-        default=(),
-        metavar="DIR,...",
-        told="the working folder; none over HTTP",
-    )
-    truth_public_url: str | None = setting(
-        URL,
-        "The address at which clients fetch files from this server.",
-        told="the served address",
-    )
-    dialogue_model: str | None = setting(
-        TEXT, "The name of the language model for characters of a world."
-    )
-    dialogue_url: str | None = setting(
-        URL, "Base address of an openai endpoint. Set its key in CANONRY_DIALOGUE_KEY."
-    )
-    dialogue_moderator: str | None = setting(
-        TEXT,
-        "A moderator in addition to the rules: a model at that endpoint, or `local` on the CPU.",
-    )
-    dialogue_intents: str | None = setting(
-        TEXT, "The model at that endpoint that reads players; if it fails, the rules read them."
-    )
-    dialogue_seconds: float = setting(SECONDS, "How long a player waits for a model.", default=2.5)
+    truth_model: str | None = setting(TEXT)
+    truth_url: str | None = setting(URL)
+    truth_upload_roots: tuple[str, ...] = setting(NAMES, default=(), metavar="DIR,...")
+    truth_public_url: str | None = setting(URL)
+    dialogue_model: str | None = setting(TEXT)
+    dialogue_url: str | None = setting(URL)
+    dialogue_moderator: str | None = setting(TEXT)
+    dialogue_intents: str | None = setting(TEXT)
+    dialogue_seconds: float = setting(SECONDS, default=2.5)
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -699,13 +466,14 @@ def _scalar(hint: Any, given: Any, path: str, where: str) -> Any:
         return float(given)
     if hint is int and isinstance(given, int) and not isinstance(given, bool):
         return given
-    if hint in {bool, str} and isinstance(given, hint):
+    if hint is Any or (hint in {bool, str} and isinstance(given, hint)):
         return given
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
     raise wrong_value(path, names.get(hint, "of another type"), where)
 
 
 def _check(policy: Policy, where: str) -> None:
+    with_attributes(policy.attributes)
     if policy.scoring.below not in {"reject", "defer"}:
         raise wrong_value("policy.scoring.below", "reject or defer", where)
     shares = {f"policy.scoring.weights.{k}": v for k, v in policy.scoring.weights.items()}

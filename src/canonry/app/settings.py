@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from enum import StrEnum
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
@@ -29,46 +30,23 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.policy import Policy
 
-KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
-"""The key of an endpoint for embeddings. Secrets are only in the environment."""
 
-RERANK_KEY_VARIABLE: Final = "CANONRY_RERANK_KEY"
-"""The key of an endpoint for reranking."""
+class SecretVariable(StrEnum):
+    """The environment variables with secrets, which no other source may hold."""
 
-MODEL_KEY_VARIABLE: Final = "CANONRY_TRUTH_KEY"
-"""The key of an endpoint for a language model."""
+    RECALL = "CANONRY_RECALL_KEY"
+    RERANK = "CANONRY_RERANK_KEY"
+    TRUTH = "CANONRY_TRUTH_KEY"
+    DIALOGUE = "CANONRY_DIALOGUE_KEY"
+    FILES = "CANONRY_FILES_KEY"  # signs links on several servers; else each store has its own key
+    MONGODB = "CANONRY_MONGODB_PASSWORD"
+    NEO4J = "CANONRY_NEO4J_PASSWORD"
+    OPENSEARCH = "CANONRY_OPENSEARCH_PASSWORD"
+    QDRANT = "CANONRY_QDRANT_KEY"
 
-DIALOGUE_KEY_VARIABLE: Final = "CANONRY_DIALOGUE_KEY"
-"""The key of the endpoint for characters that speak."""
-
-FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
-"""The key that signs links to files on several servers; without it, each store has its own."""
-
-MONGODB_PASSWORD_VARIABLE: Final = "CANONRY_MONGODB_PASSWORD"  # noqa: S105 - its name
-"""The password of the user in `mongodb.url`."""
-
-NEO4J_PASSWORD_VARIABLE: Final = "CANONRY_NEO4J_PASSWORD"  # noqa: S105 - its name
-"""The password of the user in `neo4j.url`."""
-
-OPENSEARCH_PASSWORD_VARIABLE: Final = "CANONRY_OPENSEARCH_PASSWORD"  # noqa: S105 - its name
-"""The password of the user in `opensearch.url`."""
-
-QDRANT_KEY_VARIABLE: Final = "CANONRY_QDRANT_KEY"
-"""The key of the server of `qdrant.url`."""
-
-SECRETS: Final = frozenset(
-    {
-        KEY_VARIABLE,
-        RERANK_KEY_VARIABLE,
-        MODEL_KEY_VARIABLE,
-        DIALOGUE_KEY_VARIABLE,
-        FILES_KEY_VARIABLE,
-        MONGODB_PASSWORD_VARIABLE,
-        NEO4J_PASSWORD_VARIABLE,
-        OPENSEARCH_PASSWORD_VARIABLE,
-        QDRANT_KEY_VARIABLE,
-    }
-)
+    def read(self) -> str | None:
+        """Return the secret, or None without one."""
+        return os.environ.get(self) or None
 
 
 _CONNECTIONS_MAX: Final = 1_000
@@ -107,7 +85,7 @@ def _check_store(settings: Settings) -> None:
     url = settings.mongodb_url
     parts = None if url is None else _without_password(url, "mongodb", "mongodb+srv")
     if url is not None and (parts is None or parts.hostname is None):
-        expected = f"like mongodb://user@host; the password goes into {MONGODB_PASSWORD_VARIABLE}"
+        expected = f"like mongodb://user@host; the password goes into {SecretVariable.MONGODB}"
         raise _wrong(settings, "mongodb.url", expected)
     if url is not None and (settings.memory or settings.postgres_url is not None):
         message = "mongodb.url, postgres.url and memory exclude each other. Set only one of them."
@@ -174,7 +152,7 @@ DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
 LOCAL: Final = "local"
 """The moderator that needs no endpoint."""
 
-_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | SECRETS
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, *SecretVariable})
 _NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
 """Prefixes of variables that only benchmarks and tests read."""
 

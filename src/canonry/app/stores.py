@@ -1,6 +1,5 @@
 """Open the store of the settings; only this module knows the backends."""
 
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -10,12 +9,7 @@ from urllib.parse import quote, urlsplit
 from canonry.app.filing import set_up
 from canonry.app.recalling import recall_for, reranking_for, voiced
 from canonry.app.setting_table import Settings
-from canonry.app.settings import (
-    MONGODB_PASSWORD_VARIABLE,
-    NEO4J_PASSWORD_VARIABLE,
-    OPENSEARCH_PASSWORD_VARIABLE,
-    QDRANT_KEY_VARIABLE,
-)
+from canonry.app.settings import SecretVariable
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.text import Vectors
 from canonry.readmodels.ports.view import Upkeep
@@ -194,7 +188,7 @@ async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
         url,
         database=settings.mongodb_database,
         folder=settings.data,
-        password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
+        password=SecretVariable.MONGODB.read(),
         policy=settings.policy,
         objects=_objects(settings),
         beside=_beside(settings),
@@ -218,11 +212,11 @@ def _beside(settings: Settings) -> "BesideServers":
             message = f"{extra}.url needs a driver. Install canonry[{extra}]."
             raise NotSupported("store.no-driver", message)
     return BesideServers(
-        graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+        graph=_with_password(settings.neo4j_url, SecretVariable.NEO4J.read()),
         words=settings.opensearch_url,
-        words_password=os.environ.get(OPENSEARCH_PASSWORD_VARIABLE) or None,
+        words_password=SecretVariable.OPENSEARCH.read(),
         meaning=settings.qdrant_url,
-        meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
+        meaning_key=SecretVariable.QDRANT.read(),
     )
 
 

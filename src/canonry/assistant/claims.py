@@ -1,32 +1,28 @@
 """Claims of a propose call, read as proposals or recorded in an account."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Final
 
-from canonry.assistant.desk import ANYTHING, Desk, checked, named, names, require_few, takes
+from canonry.assistant.desk import Desk, checked, require_few
 from canonry.assistant.rows import Row, filled
 from canonry.canon.canonization.proposals import Suggestion
+from canonry.canon.judging.contents import NOBODY
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned, may_mean
 from canonry.canon.session.caller import step
 from canonry.canon.session.lookup import account_of
 from canonry.gateway.limits import meant
-from canonry.gateway.replies import TEXT, Field, enum
 from canonry.gateway.tool import Reply
 from canonry.language.texts.stems import stems_of
+from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.proposals import (
-    Correcting,
-    Merging,
-    Proposal,
-    ProposalType,
-    Retconning,
-    UpkeepAct,
-)
+from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, EntityType
@@ -53,7 +49,6 @@ from canonry.values.ids import is_uuid
 from canonry.values.json_values import encode_json, folded
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
-CLAIMS_MAX: Final = 20
 CONFIDENCE: Final = 0.9
 """The confidence of a claim that names none."""
 
@@ -74,120 +69,15 @@ _EVIDENCE: Final[Mapping[type, EvidenceKind]] = {
     Scene: EvidenceKind.SCENE,
     Axiom: EvidenceKind.RULE,
 }
-_MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
-    "entity": {
-        "name": "name",
-        "type": "entity_type",
-        "says": "description",
-        "fields": "properties",
-        "tags": "state_tags",
-        "for": "audience",
-    },
-    "fact": {
-        "says": "statement",
-        "about": "involved_entity_ids",
-        "who": "actor_ids",
-        "fields": "properties",
-        "when": "time_ref",
-        "replaces": "replaces",
-        "for": "audience",
-    },
-    "relation": {
-        "from": "from_entity_id",
-        "type": "rel_type",
-        "to": "to_entity_id",
-        "fields": "properties",
-        "when": "since",
-        "for": "audience",
-    },
-    "state": {
-        "of": "entity_id",
-        "tags": "add",
-        "untags": "remove",
-        "when": "time_ref",
-        "for": "audience",
-    },
-    "event": {
-        "says": "title",
-        "more": "description",
-        "about": "involved_entity_ids",
-        "who": "actor_ids",
-        "where": "location_id",
-        "when": "time_ref",
-        "caused_by": "caused_by_event_ids",
-        "for": "audience",
-    },
-    "correction": {"of": "entity_id", "field": "field", "value": "value", "says": "reason"},
-    "merge": {"from": "from_entity_id", "to": "to_entity_id", "says": "reason"},
-    "retcon": {"of": "thing_id", "says": "reason"},
-}
+_CLAIMS: Final = tomllib.loads(files(__package__).joinpath("claims.toml").read_text("utf-8"))
+_MEMBERS: Final[Mapping[str, Mapping[str, str]]] = _CLAIMS["members"]
 """The members of each kind of claim, with the members of the proposal that they become."""
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "entity": ("name", "type"),
-    "fact": ("says",),
-    "relation": ("from", "type", "to"),
-    "state": ("of",),
-    "event": ("says",),
-    "correction": ("of", "field", "value"),
-    "merge": ("from", "to"),
-    "retcon": ("of", "says"),
-}
+_NEEDED: Final[Mapping[str, Sequence[str]]] = _CLAIMS["needed"]
 _ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
 _ABOUT: Final = frozenset({"fact", "event"})
-_ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where"})
-_OTHERS: Final[Mapping[str, type]] = {"replaces": Fact, "caused_by": Event}
-
-CLAIM: Final = Field(
-    takes(
-        {
-            "kind": enum(*KINDS).but(
-                description="Kind of claim; it decides which other members apply."
-            )
-        },
-        {
-            "name": named("entity: its name."),
-            "type": named(
-                "entity: character, faction, location, object, concept or organization (account: "
-                "any type); relation: LOCATED_IN, OWNS or any other type."
-            ),
-            "says": TEXT.but(
-                description="fact: the statement; event: its title; entity: a description; "
-                "correction, merge, retcon: the reason."
-            ),
-            "more": TEXT.but(description="event: a full description."),
-            "about": names("fact, event: entities it is about; default: all that its text names."),
-            "who": names("fact, event: entities that act in it."),
-            "from": named("relation: the entity it starts from; merge: the duplicate."),
-            "to": named("relation: the entity it leads to; merge: the entity to keep."),
-            "of": named("state, correction: the entity; retcon: the item that was never true."),
-            "tags": names("state: tags to add, such as wounded; entity: its first tags."),
-            "untags": names("state: tags to remove."),
-            "where": named("event: the location."),
-            "when": named("Valid time, from when it holds: a date, an RFC 3339 time or words."),
-            "caused_by": names("event: ids of the events that caused it."),
-            "replaces": named(
-                "fact: id of the wrong fact that it corrects; that fact is retconned."
-            ),
-            "field": named("correction: the field to change: name, description or any other."),
-            "value": Field({}).but(description="correction: the right value."),
-            "for": names("Readers of a secret: gm or names; default everyone."),
-            "fields": ANYTHING.but(description="Further fields as {name: value}."),
-            "evidence": names(
-                "Ids or titles of the passages, turns, scenes or documents that support it."
-            ),
-            "confidence": Field(
-                {
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 1,
-                    "description": "0 to 1; default 0.9.",
-                }
-            ),
-        },
-    )
-)
-
-
+_ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where", "same_as"})
+_STATEMENTS: Final = (Fact, Event, Relation)
+_OTHERS: Final[Mapping[str, tuple[type, ...]]] = {"replaces": _STATEMENTS, "caused_by": (Event,)}
 _IN_CONTENT: Final = re.compile(r"/claims/(\d+)/content(?:/(\w+))?")
 
 
@@ -235,7 +125,6 @@ class ClaimReading:
             InvalidInput: `claim.*`, or an error of the lookup of a name; with the path.
         """
         for n, claim in enumerate(claims):
-            require_members(claim, n)
             if claim["kind"] != "entity":
                 continue
             form = folded(claim["name"])
@@ -255,6 +144,8 @@ class ClaimReading:
         for name, member in _MEMBERS[kind].items():
             if name in claim:
                 content[member] = await self._value(name, claim[name], f"{path}/{name}")
+        sight = self.desk.canon.seen_by(self.desk.caller)
+        wrong = await sight.thing(content["replaces"]) if "replaces" in content else None
         if kind == "entity":
             content["ref"] = self.declared[folded(claim["name"])]
         elif kind in _ABOUT and not claim.get("about"):
@@ -262,12 +153,13 @@ class ClaimReading:
                 self.desk.canon, self.desk.space.id, claim["says"], self.declared, self.people
             )
             named = mentions.found.items()
-            content["involved_entity_ids"] = [one or self.declared[name] for name, one in named]
+            involved = [one or self.declared[name] for name, one in named]
+            content["involved_entity_ids"] = involved or list(getattr(wrong, "involved", ()))
         evidence = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
         return Suggestion(
             type=_TYPES[kind],
             content=content,
-            evidence=evidence or self.cited.evidence,
+            evidence=evidence or self.cited.evidence or getattr(wrong, "evidence", ()),
             confidence=float(claim.get("confidence", CONFIDENCE)),
             authority=self.cited.authority,
         )
@@ -280,7 +172,7 @@ class ClaimReading:
             return [
                 await self.desk.reader(each, path=f"{path}/{n}") for n, each in enumerate(value)
             ]
-        if name in _ENTITIES:
+        if name in _ENTITIES and (name, value) != ("same_as", NOBODY):
             if isinstance(value, list):
                 return [await self._entity(each, f"{path}/{n}") for n, each in enumerate(value)]
             return await self._entity(value, path)
@@ -308,24 +200,73 @@ class ClaimReading:
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
 
     async def _other(self, name: str, text: str, path: str) -> str:
-        return (await self.desk.thing(text, _OTHERS[name], path=path)).id
+        return (await self.desk.thing(text, *_OTHERS[name], path=path)).id
 
 
-async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> UpkeepAct:
-    """Read a merge, retcon or correction from a claim and look up its items.
+async def restated(desk: Desk, claim: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """Return a correction of a statement as the claim that replaces it; any other as it is."""
+    path = f"/claims/{number}"
+    if claim["kind"] != "correction":
+        return claim
+    try:
+        thing = await desk.thing(claim["of"], Entity, path=f"{path}/of")
+    except (NotFound, InvalidInput):
+        thing = await desk.thing(claim["of"], Entity, *_STATEMENTS, path=f"{path}/of")
+    if isinstance(thing, Entity):
+        if "field" not in claim or claim["field"] in {"tags", "untags"}:
+            message = f"{path}/field must name a field. To correct a state or fact, name it in /of."
+            raise InvalidInput("claim.missing-member", message, path=f"{path}/field")
+        return claim
+    right, member = claim_of(thing)
+    name, value = claim.get("field", member), claim["value"]
+    listed = name in {"about", "who", "tags", "untags"}
+    value = [value] if listed and isinstance(value, str) else value
+    if not isinstance(value, dict if name == "fields" else list if listed else str):
+        message = f"{path}/value has a type that {name} does not take. Give a text."
+        raise InvalidInput("claim.value", message, path=f"{path}/value")
+    if name == "says":  # the details and entities of the wrong words may be wrong too
+        right = {"kind": right["kind"]}
+    kept = {each: claim[each] for each in ("when", "evidence", "confidence") if each in claim}
+    said = {"reason": claim["says"]} if "says" in claim else {}
+    whole = {**right, **kept, **said, name: value, "replaces": thing.id}
+    require_members(whole, number)
+    return whole
+
+
+def claim_of(thing: Thing) -> tuple[dict[str, Any], str]:
+    """Return the claim that states an item, and the member that a correction changes by default."""
+    match thing:
+        case Relation():
+            ends = {"from": thing.from_id, "type": thing.rel_type, "to": thing.to_id}
+            return {"kind": "relation", **ends, "fields": dict(thing.properties)}, "to"
+        case Fact(properties={"entity_id": entity_id, "tag": tag, "holds": True}):
+            return {"kind": "state", "of": entity_id, "tags": [tag]}, "tags"
+        case Event():
+            said = {"says": thing.title, "more": thing.description, "about": list(thing.involved)}
+            return {"kind": "event", **said}, "says"
+        case Fact():
+            said = {"says": thing.statement, "about": list(thing.involved)}
+            return {"kind": "fact", **said, "fields": dict(thing.properties)}, "says"
+        case _:
+            raise TypeError(thing)
+
+
+async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """Read a merge, retcon or correction from a claim as the content of its proposal.
 
     Raises:
         InvalidInput: `claim.value`, or an error of the lookup of a name.
     """
+    does: dict[str, Any]
     match claim["kind"]:
         case "merge":
             merged, kept = [
                 await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
             ]
-            return Merging(kept=kept.id, merged=merged.id)
+            does = {"from_entity_id": merged.id, "to_entity_id": kept.id}
         case "retcon":
             thing = await desk.thing(claim["of"], Fact, Event, Relation, Entity, path=f"{path}/of")
-            return Retconning(thing=thing.id)
+            does = {"thing_id": thing.id}
         case _:
             entity = await desk.entity(claim["of"], path=f"{path}/of")
             name, value = claim["field"], claim["value"]
@@ -334,7 +275,8 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> UpkeepAc
                     message = f"{path}/value must be a text for the field {name}."
                     raise InvalidInput("claim.value", message, path=f"{path}/value")
                 value = checked(value, 2_000 if name == DESCRIPTION else 200, path=f"{path}/value")
-            return Correcting(entity=entity.id, field=name, value=value)
+            does = {"entity_id": entity.id, "field": name, "value": value}
+    return {"does": claim["kind"], **does, "reason": claim.get("says", "")}
 
 
 def require_members(claim: Mapping[str, Any], number: int) -> None:
@@ -387,7 +329,7 @@ def briefly(claim: Mapping[str, Any]) -> str:
         case "retcon":
             said = f"{claim['of']} was never true"
         case "correction":
-            said = f"{claim['of']}: {claim['field']}"
+            said = ": ".join(str(claim[name]) for name in ("of", "field", "value") if name in claim)
         case _:
             said = claim["says"]
     return str(said).strip()

@@ -1,69 +1,36 @@
 """The context of one call of the default toolset: the caller and the space."""
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar, cast
 
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
-from canonry.canon.queries.names import find_named
+from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, valid_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.spoken_times import calendar_of, in_words
-from canonry.gateway.replies import BOOLEAN, INTEGER, TEXT, Field, array, obj
-from canonry.gateway.tool import Arguments, Schema
+from canonry.canon.session.narrowing import require_there, there_then
+from canonry.canon.session.spoken_times import calendar_of, scene_time
+from canonry.gateway.tool import Arguments
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
+from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import entity_id_behind
 from canonry.values.audience import EVERYBODY as ALL_READERS
 from canonry.values.audience import Audience, audience_in, character
-from canonry.values.calendars.reckoning import GREGORIAN, spoken
+from canonry.values.calendars.declaring import spoken_as_said
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.ids import SpaceId, SpaceKind, is_uuid
 from canonry.values.json_values import encode_json, folded
-from canonry.values.moments import DAY, Instant, parse_instant, render_instant
+from canonry.values.moments import Instant, render_instant
 
+T = TypeVar("T", bound=Thing)
 PAGE_DEFAULT: Final = 10
 PAGE_MAX: Final = 50
-_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 NAME_MAX: Final = 500
-SPACE: Final = TEXT.but(
-    description="Name or id of a space. Default: reads look in all, writes use the last one used."
-)
-AT: Final = TEXT.but(
-    description="Valid time of the state to show: a date or an RFC 3339 time; default now."
-)
-KNOWN_AT: Final = TEXT.but(
-    description="Transaction time: use only records made by this date or RFC 3339 time."
-)
-FULL: Final = BOOLEAN.but(description="true returns whole texts and all details; default false.")
-ANYTHING: Final = Field({"type": "object"})
-PAGING: Final[Mapping[str, Field]] = {
-    "limit": INTEGER.but(description="Number of rows, 1 to 50; default 10."),
-    "cursor": TEXT.but(
-        description="Value of `next` in the previous reply; omit for the first page."
-    ),
-}
 _NAMED_MAX: Final = 50
 _READERS: Final = frozenset({"gm", "everyone"})
-
-
-def named(description: str) -> Field:
-    """Declare an argument that holds a name or an id."""
-    return TEXT.but(description=description)
-
-
-def names(description: str) -> Field:
-    """Declare an argument that holds a list of names or ids."""
-    return array(TEXT).but(description=description)
-
-
-def takes(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
-    """Return a short schema of arguments; the gateway forbids other members itself."""
-    schema = obj(required, optional)
-    kept = ("type", "properties", *(("required",) if required else ()))
-    return {key: schema[key] for key in kept}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +49,14 @@ class Desk:
     async def thing(self, text: str, *kinds: type, path: str) -> Thing:
         """Return the item of these kinds that a text names in this space."""
         checked(text, NAME_MAX, path=path)
-        return await find_named(self.canon, self.caller, self.space.id, text, kinds, path=path)
+        here = self.caller, self.space.id, text, kinds
+        if self.canon.now is None or self.is_account:
+            return await find_named(self.canon.now or self.canon, *here, path=path)
+        try:
+            found = await find_named(self.canon, *here, path=path)
+        except NotFound:
+            found = await find_named(self.canon.now, *here, path=path)
+        return cast("Thing", await require_there(self.canon, found))
 
     async def entity(self, text: str, *, path: str) -> Entity:
         """Return the entity that a text names in this space."""
@@ -138,12 +112,7 @@ class Desk:
             raise NotAllowed("audience.beyond", message, path=path)
 
     async def time(
-        self,
-        arguments: Arguments,
-        name: str,
-        *,
-        end_of_day: bool = False,
-        at: Thing | None = None,
+        self, arguments: Arguments, name: str, *, end_of_day: bool = False, at: Thing | None = None
     ) -> Instant | None:
         """Read an optional valid time: a date, RFC 3339, or words of the space's calendar.
 
@@ -152,17 +121,46 @@ class Desk:
         text = arguments.get(name)
         if text is None:
             return None
-        path = f"/{name}"
-        if _DATE.fullmatch(text) or self.space.opened is None:
-            return recorded_time(text, path=path, end_of_day=end_of_day)
-        place = at or self.space.opened
-        return await in_words(self.canon, self.caller, place, lambda read: read(text, path))
+        place = None if self.space.opened is None else at or self.space.opened
+        return await valid_time(
+            self.canon, self.caller, text, place, path=f"/{name}", end_of_day=end_of_day
+        )
 
-    def spoken(self, instant: Instant) -> str:
-        """Format a valid time in the calendar of the space; as RFC 3339 if it has none."""
-        opened = self.space.opened
-        calendar = GREGORIAN if opened is None else calendar_of(opened)
-        return render_instant(instant) if calendar is GREGORIAN else spoken(instant, calendar)
+    async def at_viewpoint(self, arguments: Arguments) -> "Desk":
+        """Return the same with the canon as of the times in `at` and `as_known_at`."""
+        canon = self.canon.now or self.canon
+        if not arguments.keys().isdisjoint(TIMES):
+            canon = await at_viewpoint(canon, self.caller, arguments, self.space.opened)
+        return replace(self, canon=canon)
+
+    async def holding(self, things: Iterable[T]) -> list[T]:
+        """Return the items that hold at the viewpoint, as they are there, in their order."""
+        shows = self.canon.viewpoint.shows
+        return [each for each in await there_then(self.canon, things) if shows(each)]
+
+    def require_now(self, arguments: Arguments, *times: str) -> None:
+        """Refuse times that this read does not honour.
+
+        Raises:
+            NotSupported: `viewpoint.unsupported`.
+        """
+        for name in times:
+            if name in arguments:
+                message = f"This read does not support /{name}. Call it again without /{name}."
+                raise NotSupported("viewpoint.unsupported", message, path=f"/{name}")
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar of the space."""
+        return GREGORIAN if self.space.opened is None else calendar_of(self.space.opened)
+
+    def spoken(self, instant: Instant, words: str | None = None, scene: Thing | None = None) -> str:
+        """Format a valid time as it was said in a scene, else as RFC 3339 or in the calendar."""
+        start = scene_time(scene, self.calendar) if isinstance(scene, Scene) else None
+        if words is not None and (said := spoken_as_said(instant, words, self.calendar, start)):
+            return said
+        own = self.calendar is not GREGORIAN
+        return spoken(instant, self.calendar) if own else render_instant(instant)
 
     def require_told(self, what: str, instead: str) -> str:
         """Return the id of the space, or refuse a space without judged claims.
@@ -225,7 +223,7 @@ async def desk_of(
     except InvalidInput as error:
         raise _with_example(error, caller.tool, arguments) from error
     caller.use(space.id)
-    return Desk(canon=canon, caller=caller, space=space)
+    return await Desk(canon=canon, caller=caller, space=space).at_viewpoint(arguments)
 
 
 async def space_by_id(
@@ -295,20 +293,6 @@ def _brief(value: Any) -> Any:
 
 _EXAMPLE: Final = 40
 _LOOKED_MAX: Final = 20
-
-
-def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
-    """Read a transaction time: RFC 3339, or a date as the beginning or the end of its day."""
-    if not _DATE.fullmatch(text):
-        return parse_instant(text, path=path)
-    start = parse_instant(f"{text}T00:00:00Z", path=path)
-    return Instant(start + DAY - 1) if end_of_day else start
-
-
-def known_at(arguments: Arguments) -> Instant | None:
-    """Read the optional argument `as_known_at`; a date means the end of its day."""
-    text = arguments.get("as_known_at")
-    return None if text is None else recorded_time(text, path="/as_known_at", end_of_day=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,37 +1,15 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from canonry.assistant.desk import (
-    AT,
-    EVERYBODY,
-    FULL,
-    PAGING,
-    SPACE,
-    Desk,
-    Wanted,
-    desk_of,
-    named,
-    recorded_time,
-    takes,
-    wanted,
-)
-from canonry.assistant.finding import THING, nothing_found, searched_by, searched_in
-from canonry.assistant.rows import (
-    ONE,
-    Names,
-    Row,
-    filled,
-    fitted,
-    kind_of,
-    named_in,
-    reply_schema,
-    row_of,
-    rows_of,
-)
-from canonry.assistant.spaces import desks_of, found_in, in_their_calendars, of_each, placed
+from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
+from canonry.assistant.differences import differences_between
+from canonry.assistant.finding import THING, nothing_found, searched_by, searched_in, statements_of
+from canonry.assistant.rows import Names, Row, filled, fitted, kind_of, named_in, row_of, rows_of
+from canonry.assistant.spaces import desks_of, found_in, of_each, placed
+from canonry.assistant.tools import canon_tool
 from canonry.canon.commands.retcon_things import list_dependents
 from canonry.canon.queries.explain import (
     ChangeQuery,
@@ -43,12 +21,10 @@ from canonry.canon.queries.explain import (
     list_changes,
     read_timeline,
 )
-from canonry.canon.queries.listings import query_asserted
+from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.get_entity_as_of import entity_at
-from canonry.gateway.replies import COUNT, OBJECT, TEXT, array
-from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import (
@@ -70,22 +46,23 @@ from canonry.log.items.scenes import Memory, Scene
 from canonry.log.items.sources import Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
-from canonry.readmodels.ports.state import FactQuery, RelationQuery, TimelineQuery
+from canonry.readmodels.ports.state import TimelineQuery
 from canonry.recall.domain.context import Section, fit, tokens_of
-from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_things, holds
+from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_things
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
-from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.errors import InvalidInput
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.observations import Observation
-from canonry.values.provenance import CanonLevel
 
+SUCCESSORS: Final = ("superseded_by", "replaced_by")
 _EVIDENCE: Final = 5
 _WORDS: Final = 5
 _RESTING: Final = 10
 _WORDS_MAX: Final = 120
 _GOES_ON: Final = "For the rest, call changes with since={}."
+_NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _ABOUT: Final = 4
 """The number of items of each kind that a row of `changes` lists."""
@@ -96,7 +73,9 @@ async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     page = wanted(arguments)
     kinds = (Entity, Relation, Fact, Event, Axiom, Proposal, Observation)
     desk, thing, hint = await found_in(desks, arguments["of"], *kinds, path="/of")
+    canon = desk.canon
     if desk.is_account and isinstance(thing, Entity):
+        desk.require_now(arguments, *TIMES)
         return await _fields(desk, thing, arguments.get("field"), page)
     found = await explain(canon, caller, thing.id)
     (row,) = await rows_of(desk, (found.thing,), full=page.full)
@@ -145,13 +124,15 @@ def _judged(found: Explanation) -> Row:
         at = render_instant(found.commit.recorded_at)
         row["recorded"] = {"when": at, "by": found.commit.actor.agent_id, "tool": found.commit.tool}
     if found.fall is not None:
-        fall = found.fall.commit
-        row["ended_by"] = {
+        fall, thing = found.fall.commit, found.thing
+        ends = {name: getattr(thing, name, None) for name in SUCCESSORS}
+        told = {
             "how": type(found.fall.entry).__name__,
             "because": getattr(found.fall.entry, "reason", ""),
             "when": render_instant(fall.recorded_at),
             "by": fall.actor.agent_id,
         }
+        row["ended_by"] = filled({**told, **ends})
     return row
 
 
@@ -220,7 +201,6 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     if (about := arguments.get("about")) is not None:
         desk, thing, _ = await found_in(desks, about, Entity, path="/about")
         desks, entity = [desk], thing if isinstance(thing, Entity) else None
-    desks = list(await in_their_calendars(desks, arguments, "from", "to"))
     return await of_each(desks, arguments, lambda d: _dated(d, arguments, entity), "timeline")
 
 
@@ -229,21 +209,24 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
     start = await desk.time(arguments, "from")
     end = await desk.time(arguments, "to", end_of_day=True)
     if desk.is_account:
+        desk.require_now(arguments, *TIMES)
         return await _dates(desk, entity, start, end, page)
     space = desk.require_told("Timelines", "Use get to read a row of a catalog.")
     window = Window(
         entity_ids=() if entity is None else (entity.id,),
         start=start,
         end=end,
+        changes=True,
         limit=page.limit,
         offset=page.offset,
     )
     found = await read_timeline(canon, caller, space, window)
-    rows = await rows_of(desk, found.items, full=page.full)
-    for row, item in zip(rows, found.items, strict=True):
-        when = item.time_ref
-        row.pop("from", None)
-        row["when"] = "undated" if when is None else desk.spoken(when)
+    rows = await rows_of(desk, (each.item for each in found.items), full=page.full)
+    for each, row in zip(found.items, rows, strict=True):
+        row["when"] = row.pop("from", row.get("when", "undated"))
+        if each.ends:
+            row |= {"when": row.pop("until", "undated"), "how": "ended"}
+            row.pop("ended", None)
     reply = fitted(rows, page, found.total, "timeline")
     if found.truncated:
         reply["more"] = "The search stopped before the end. Narrow it with `from` and `to`."
@@ -272,62 +255,18 @@ async def _dates(
     return fitted(rows, page, found.total, "timeline")
 
 
-WHY: Final = Tool(
-    name="why",
-    title="Why",
-    description=(
-        "Explain why an item is canon: its evidence, the rule that admitted it, the author "
-        "and time, what ended it, and what depends on it. For your own records, it shows "
-        'the source of each field. Example: {"of": "<fact id>"}.'
-    ),
-    input_schema=takes(
-        {"of": named("Name or id of a fact, event, relation, entity or proposal.")},
-        {
-            "field": named("Only this field of your record, with its position in the file."),
-            "space": SPACE,
-            "full": FULL,
-            **PAGING,
-        },
-    ),
-    output_schema=ONE,
-    roles=EVERYBODY,
-    run=_why,
-    read_only=True,
-)
-TIMELINE: Final = Tool(
-    name="timeline",
-    title="Timeline",
-    description=(
-        "List events and the starts of facts in order of valid time; in your account, list "
-        'dated records. Use it to learn what happened in a period. Example: {"about": '
-        '"Hilde", "from": "2026-11-16", "to": "2026-11-22"}.'
-    ),
-    input_schema=takes(
-        {},
-        {
-            "about": named("Name or id of an entity; list only its entries."),
-            "from": named("Earliest valid time: a date, an RFC 3339 time or words."),
-            "to": named("Latest valid time, in the same format."),
-            "space": SPACE,
-            "full": FULL,
-            **PAGING,
-        },
-    ),
-    output_schema=reply_schema({"timeline": array(OBJECT), "total": COUNT}, {"more": TEXT}),
-    roles=EVERYBODY,
-    run=_timeline,
-    read_only=True,
-)
-
-
 async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """List the changes of one space; of several, in order of time with an instant as cursor."""
     since = _since(arguments.get("since"))
     if "after" in since:
-        return await _written_to(await desk_of(canon, caller, arguments), arguments)
-    desks = await desks_of(canon, caller, arguments)
+        desks = [await desk_of(canon, caller, arguments)]
+    else:
+        desks = await desks_of(canon, caller, arguments)
+    if not arguments.keys().isdisjoint({AT, "from"}):
+        desks = [each for each in desks if each.space.told] or desks
+        desks[0].require_told("States at a time", "Omit `at` and `from`.")
     if len(desks) == 1:
-        return await _written_to(desks[0], arguments)
+        return await _written_to(desks[0], arguments) | await _differences(desks, arguments)
     page = wanted({"limit": arguments["limit"]} if "limit" in arguments else {})
     rows: list[Row] = []
     left = 0
@@ -344,7 +283,29 @@ async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     given = arguments.get("since") or render_instant(canon.clock.now())
     cursor = kept[-1]["when"] if kept else given
     reply: Row = {"changes": kept, "cursor": cursor, "left": left}
+    reply |= await _differences(desks, arguments)
     return {**reply, "hint": _GOES_ON.format(cursor)} if left else reply
+
+
+async def _differences(desks: Sequence[Desk], arguments: Arguments) -> Row:
+    """Return the differences between the state of `from` and `since`, and the viewpoint."""
+    at, since = arguments.get("from", arguments.get(AT)), arguments.get("since")
+    if "from" not in arguments and (since is None or AS_KNOWN_AT not in arguments):
+        return {}
+    known = arguments.get(AS_KNOWN_AT) if since is None else since
+    if since is not None and not since.isdecimal():
+        known = render_instant(recorded_time(since, path="/since"))
+    first = filled({AT: at, AS_KNOWN_AT: known})
+    rows: list[Row] = []
+    truncated = False
+    for desk in desks:
+        found, more = await differences_between(await desk.at_viewpoint(first), desk)
+        rows += [placed(row, desk, desks) for row in found]
+        truncated |= more
+    page = wanted({name: arguments[name] for name in ("limit",) if name in arguments})
+    reply = fitted(rows[: page.limit], page, len(rows), "differences")
+    more = truncated or len(reply["differences"]) < len(rows)
+    return {"differences": reply["differences"], **({"more": _NARROWER} if more else {})}
 
 
 async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
@@ -440,34 +401,10 @@ def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
             return "retconned" if name.endswith("Retconned") else "changed"
 
 
-CHANGES: Final = Tool(
-    name="changes",
-    title="Changes",
-    description=(
-        "List what was recorded since a cursor or time, oldest first; without `since`, list "
-        'the newest records. Example: {"since": "2026-11-21"}.'
-    ),
-    input_schema=takes(
-        {},
-        {
-            "since": named("`cursor` of the last changes reply, a date or an RFC 3339 time."),
-            "space": SPACE,
-            "limit": PAGING["limit"],
-        },
-    ),
-    output_schema=reply_schema({"changes": array(OBJECT), "cursor": TEXT, "left": COUNT}, {}),
-    roles=EVERYBODY,
-    run=_changes,
-    read_only=True,
-)
-
-
 TOKENS: Final = 800
-TOKENS_MAX: Final = 8_000
 _FOUND: Final = 30
 _ENTITIES: Final = 3
 """The number of found entities whose facts a brief gives."""
-_EACH: Final = 200
 _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
@@ -509,15 +446,15 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         desk, thing, _ = await found_in(desks, of, Entity, Scene, path="/of")
         desks = [desk]
         if isinstance(thing, Scene):
+            desk.require_now(arguments, "at")
             return await _scene(desk, thing, question, budget)
     entity = thing if isinstance(thing, Entity) else None
     title = entity.name if entity is not None else str(question)
     sections: dict[str, list[str]] = {}
     results: list[FoundThings] = []
-    for desk in await in_their_calendars(desks, arguments, "at"):
+    for desk in desks:
         where = f" [{desk.space.name}]" if len(desks) > 1 else ""
-        at = await desk.time(arguments, "at")
-        for name, lines in (await _sections(desk, at, entity, question, results)).items():
+        for name, lines in (await _sections(desk, entity, question, results)).items():
             sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
     reply = filled({**_brief(title, sections, budget), "searched": searched_in(results)})
     if not any(sections.values()):
@@ -526,51 +463,26 @@ async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _sections(
-    desk: Desk,
-    at: Instant | None,
-    entity: Entity | None,
-    question: str | None,
-    results: list[FoundThings],
+    desk: Desk, entity: Entity | None, question: str | None, results: list[FoundThings]
 ) -> dict[str, list[str]]:
     """Return lines on the hits for the question, and on the entity or the entities found."""
     found: list[Thing] = []
     if question is not None:
-        search = ThingSearch(space=desk.space.id, text=question, at=at, limit=_FOUND)
+        search = ThingSearch(space=desk.space.id, text=question, limit=_FOUND)
         results.append(await find_things(desk.canon, search))
         found = [thing for thing, _ in results[-1].found]
     entities = [entity] if entity is not None else []
     entities += [e for e in found if isinstance(e, Entity) and e not in entities]
     around: list[Thing] = []
     for each in entities[:_ENTITIES]:
-        around += await _said_of(desk, each, at)
-    every = {e.id: e for e in (*entities, *found, *around) if holds(e, at)}
-    things = list(every.values()) if at is None else await _as_of(desk, every.values(), at)
+        facts, ties = await statements_of(desk, each)
+        around += [*reversed(facts), *ties]
+    shows = desk.canon.viewpoint.shows
+    every = {e.id: e for e in (*entities, *found, *around) if shows(e)}
     sections: dict[str, list[str]] = {}
-    for row in await rows_of(desk, things):
+    for row in await rows_of(desk, every.values()):
         sections.setdefault(_SECTIONS.get(row["kind"], "passages"), []).append(_line(row))
     return sections
-
-
-async def _as_of(desk: Desk, things: Iterable[Thing], at: Instant) -> list[Thing]:
-    """Replace entities by their state at a time; omit those that did not exist yet."""
-    found: list[Thing] = []
-    for each in things:
-        try:
-            was = await entity_at(desk.canon, each, at) if isinstance(each, Entity) else each
-        except NotFound:
-            continue
-        found.append(was)
-    return found
-
-
-async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:
-    """List facts and relations of an entity; callers drop those that did not hold at `at`."""
-    canon, caller = desk.canon, desk.caller
-    ids = {"universe_id": entity.space, "entity_id": entity.id}
-    facts = FactQuery(level=CanonLevel.CANON, start=at, end=at, limit=_EACH)
-    relations = RelationQuery(current=at is None, limit=_EACH)
-    found: list[Thing] = list((await query_asserted(canon, caller, facts, **ids)).items)
-    return [*reversed(found), *(await query_asserted(canon, caller, relations, **ids)).items]
 
 
 def _line(row: Row) -> str:
@@ -587,15 +499,16 @@ def _line(row: Row) -> str:
     return f"{text}{since}{when}{where}{few}{cited}".replace("\n", " ")
 
 
-def _cost(line: str) -> int:
-    return tokens_of(f"- {line}\n")
-
-
 def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:
     """Return a brief with the lines that fit into the budget, under headings."""
     room = budget - tokens_of(title) - 4 * len(sections) - tokens_of(more)
     asked = [
-        Section(name=name, weight=_WEIGHTS.get(name, 1), items=lines, cost=_cost)
+        Section(
+            name=name,
+            weight=_WEIGHTS.get(name, 1),
+            items=lines,
+            cost=lambda line: tokens_of(f"- {line}\n"),
+        )
         for name, lines in sections.items()
     ]
     text, fitted = "", fit(asked, 0)
@@ -625,7 +538,8 @@ async def _scene(desk: Desk, scene: Scene, question: str | None, budget: int) ->
     told = await assemble_context(desk.canon, desk.caller, request)
     sections = await _scene_sections(desk, told)
     place = told.cast.location
-    where = "" if place is None else f"At {place.name}. "
+    (row,) = await rows_of(desk, (scene,))
+    where = "".join(f"{said}. " for said in (row.get("when"), place and f"At {place.name}") if said)
     more = " ".join(each for each in (told.scene.gm_notes, told.scene.summary) if each)
     count = told.narrative.total_turns
     setting = f"{where}{told.scene.status.value.capitalize()}, {count} turns. {more}".strip()
@@ -655,35 +569,9 @@ async def _scene_sections(desk: Desk, told: SceneContext) -> dict[str, list[str]
     return {name: each for name, each in sections.items() if each}
 
 
-CONTEXT: Final = Tool(
-    name="context",
-    title="Context",
-    description=(
-        "Write a brief for a model within a token budget: about a scene and the entities "
-        "present, an entity, or a question. Each line ends with ids to cite. Example: "
-        '{"of": "Hilde", "question": "Does she own the lighthouse?", "tokens": 400}.'
-    ),
-    input_schema=takes(
-        {},
-        {
-            "of": named("Name or id of a scene or entity."),
-            "question": TEXT.but(
-                maxLength=1_000, description="Question that the brief should help answer."
-            ),
-            "tokens": COUNT.but(
-                minimum=50,
-                maximum=TOKENS_MAX,
-                description="Token budget, at least 50; default 800.",
-            ),
-            "at": AT,
-            "space": SPACE,
-        },
-    ),
-    output_schema=reply_schema(
-        {"brief": TEXT, "tokens": COUNT}, {"left_out": OBJECT, "searched": TEXT}
-    ),
-    roles=EVERYBODY,
-    run=_context,
-    read_only=True,
+TOOLS: Final = (
+    canon_tool("why", _why, EVERYBODY),
+    canon_tool("timeline", _timeline, EVERYBODY),
+    canon_tool("changes", _changes, EVERYBODY),
+    canon_tool("context", _context, EVERYBODY),
 )
-TOOLS: Final = (WHY, TIMELINE, CHANGES, CONTEXT)

@@ -8,42 +8,12 @@ from typing import Any, Final
 
 from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
-from canonry.assistant.desk import (
-    AT,
-    EVERYBODY,
-    FULL,
-    KNOWN_AT,
-    PAGING,
-    SPACE,
-    Desk,
-    Wanted,
-    known_at,
-    named,
-    takes,
-    wanted,
-)
+from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
 from canonry.assistant.reviewing import WAITING
-from canonry.assistant.rows import (
-    ONE,
-    ROWS,
-    Row,
-    cut,
-    filled,
-    fitted,
-    reply_schema,
-    row_of,
-    rows_of,
-)
-from canonry.assistant.spaces import (
-    MORE,
-    SPACES_MAX,
-    desks_of,
-    found_in,
-    in_their_calendars,
-    placed,
-)
+from canonry.assistant.rows import Row, cut, filled, fitted, row_of, rows_of
+from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
+from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.proposals import list_proposals
-from canonry.canon.queries.explain import read_as_known
 from canonry.canon.queries.listings import (
     choose_space,
     list_spaces,
@@ -55,10 +25,8 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.get_entity_as_of import get_entity_as_of
 from canonry.gateway.catalogue import beginning
-from canonry.gateway.replies import COUNT, TEXT, array, enum
-from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved, Tool
+from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -74,19 +42,11 @@ from canonry.recall.usecases.find_passages import (
     MEANING_MISSING,
     WORDS_MISSING,
 )
-from canonry.recall.usecases.find_things import (
-    FoundKind,
-    FoundThings,
-    ThingSearch,
-    find_things,
-    holds,
-)
+from canonry.recall.usecases.find_things import FoundKind, FoundThings, ThingSearch, find_things
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.snapshots import read_snapshot
-from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
-from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
 _OTHER_WORDS: Final = "Try other words or kinds, or record it with tell."
@@ -105,13 +65,11 @@ async def looked_for(
             kinds=kinds or frozenset(FoundKind),
             about=frozenset() if entity is None else family_of(entity),
             entity_type=arguments.get("type"),
-            at=await desk.time(arguments, "at"),
-            known_at=known_at(arguments),
             taken_back=True,
             limit=page.offset + page.limit + 1,
         )
         result = await find_things(desk.canon, search)
-        if desk.is_account and FoundKind.ENTITY in search.kinds and search.known_at is None:
+        if desk.is_account and FoundKind.ENTITY in search.kinds and desk.canon.now is None:
             result = replace(result, found=await _with_records(desk, search, result.found))
         results.append(result)
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
@@ -205,6 +163,7 @@ async def _elsewhere(desk: Desk) -> str:
 
 
 _PROPERTIES: Final = 12
+_EACH: Final = 500
 _AROUND: Final = 5
 """Facts and relations each that `get` shows with an entity; `full` shows four times as many."""
 
@@ -219,7 +178,6 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if "type" in arguments:
         kinds = frozenset({FoundKind.ENTITY})
     about = entity if isinstance(entity, Entity) else None
-    desks = list(await in_their_calendars(desks, arguments, "at"))
     if arguments.get("text") is None:
         return await _listed(desks, arguments, kinds, about)
     return await looked_for(desks, arguments, kinds, about)
@@ -241,10 +199,7 @@ async def _listed(
         some, count = await _kind(desk, arguments, kind, entity, asked)
         things += [(desk, each) for each in some[: max(left, 0)]]
         total, skip = total + count, max(0, skip - count)
-    if (then := known_at(arguments)) is not None:
-        things = [pair for desk in desks for pair in await _as_known(desk, things, then)]
-    times = {desk.space.id: await desk.time(arguments, "at") for desk in desks}
-    shown = [(desk, each) for desk, each in things if holds(each, times[desk.space.id])]
+    shown = [(desk, each) for desk, each in things if desk.canon.viewpoint.shows(each)]
     reply = fitted(await found_rows(desks, shown, page), page, total)
     reply.pop("next", None)  # it counts the rows shown, not the rows read
     kept = len(reply["found"])
@@ -257,16 +212,6 @@ async def _listed(
     return reply
 
 
-async def _as_known(
-    desk: Desk, things: Sequence[tuple[Desk, Thing]], then: Instant
-) -> list[tuple[Desk, Thing]]:
-    """Return the items of the space as they were known at a transaction time."""
-    ids = [each.id for at, each in things if at is desk]
-    past = await read_as_known(desk.canon, desk.caller, desk.space.id, ids, then)
-    known = (past[i] for i in ids if i in past)
-    return [(desk, e) for e in known if getattr(e, "level", None) is not CanonLevel.RETCONNED]
-
-
 async def _kind(
     desk: Desk, arguments: Arguments, kind: FoundKind, entity: Entity | None, asked: Any
 ) -> tuple[Sequence[Thing], int]:
@@ -274,20 +219,19 @@ async def _kind(
     if desk.space.opened is None:
         return (), 0
     ids = {"universe_id": space, "entity_id": None if entity is None else entity.id}
-    at = await desk.time(arguments, "at")
-    level = CanonLevel.CANON if known_at(arguments) is None else None
+    level = CanonLevel.CANON
     page: Any
     match kind:
         case FoundKind.ENTITY:
             about = EntityQuery(entity_type=arguments.get("type"), level=level, **asked)
             page = await query_entities(canon, caller, about, universe_id=space)
         case FoundKind.FACT:
-            facts = FactQuery(level=level, start=at, end=at, **asked)
+            facts = FactQuery(level=level, **asked)
             page = await query_asserted(canon, caller, facts, **ids)
         case FoundKind.EVENT:
             page = await query_asserted(canon, caller, EventQuery(level=level, **asked), **ids)
         case FoundKind.RELATION:
-            relations = RelationQuery(current=at is None, **asked)
+            relations = RelationQuery(current=True, **asked)
             page = await query_asserted(canon, caller, relations, **ids)
         case FoundKind.DOCUMENT:
             page = await query_sources(canon, caller, space, **asked)
@@ -311,13 +255,7 @@ async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
     canon, caller, page = desk.canon, desk.caller, wanted(arguments)
     if isinstance(thing, Entity):
-        return dict(await _entity(desk, thing, arguments, page))
-    if (then := known_at(arguments)) is not None:
-        past = await read_as_known(canon, caller, thing.space, (thing.id,), then)
-        if thing.id not in past:
-            message = "The item was not recorded yet. Give a later time in /as_known_at."
-            raise InvalidInput("thing.not-yet", message, path="/as_known_at")
-        thing = past[thing.id]
+        return dict(await _entity(desk, thing, page))
     (row,) = await rows_of(desk, (thing,), full=True)
     match thing:
         case Scene():
@@ -325,11 +263,8 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
                 canon, caller, thing.id, after=page.offset - 1, limit=page.limit
             )
             told: Sequence[Thing] = turns.turns
-            at_end = then is None and turns.following is None
+            at_end = turns.following is None
             total = page.offset + len(told) if at_end else turns.total
-            if then is not None:
-                ids = [each.id for each in told]
-                told = list((await read_as_known(canon, caller, thing.space, ids, then)).values())
             reply = await _inside(desk, told, total, page, "turns_said")
             if "next" in reply:  # between the turns shown may be turns for other readers
                 last = turns.turns[len(reply["turns_said"]) - 1]
@@ -363,19 +298,18 @@ async def _inside(desk: Desk, things: Sequence[Thing], total: int, page: Wanted,
     )
 
 
-async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted) -> Reply:
-    at, then = await desk.time(arguments, "at", end_of_day=True), known_at(arguments)
-    canon, caller = desk.canon, desk.caller
+async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
+    canon, caller, view = desk.canon, desk.caller, desk.canon.viewpoint
     raw: Row = {}
     says: str | None = None
     if desk.is_account:
-        read = await read_snapshot(canon, caller, entity.id, at=at, known_at=then)
+        at = None if view.at is None else view.at.at
+        now = canon.now or canon
+        read = await read_snapshot(now, caller, entity.id, at=at, known_at=view.known_at)
         entity, raw = read.entity, raw_fields(read.shown)
         fields = {n: e for n, e in read.shown.fields.items() if e is not None or n not in raw}
         says = described(read.shown)
     else:
-        if at is not None or then is not None:
-            entity = await get_entity_as_of(canon, caller, entity.id, at=at, known_at=then)
         fields = dict(entity.properties)
     row = row_of(entity, {}, {}, full=page.full)
     row["says"] = cut(entity.description if says is None else says, page.full)
@@ -384,7 +318,7 @@ async def _entity(desk: Desk, entity: Entity, arguments: Arguments, page: Wanted
     row |= {"also_called": also, "fields": some, "raw_fields": others}
     if left := len(fields) + len(raw) - len(some) - len(others):
         row["fields_left"] = left
-    row |= await _around(desk, entity, page, at, then)
+    row |= await _around(desk, entity, page)
     return {key: value for key, value in row.items() if value not in ("", [], {})}
 
 
@@ -401,23 +335,21 @@ def _short(value: Any) -> Any:
     return cut(value, full=False) if isinstance(value, str) else value
 
 
-async def _around(desk: Desk, entity: Entity, page: Wanted, at: Any, then: Any) -> Row:
-    """Return the current facts and relations of an entity."""
+async def statements_of(desk: Desk, entity: Entity) -> tuple[list[Fact], Sequence[Relation]]:
+    """Return the facts and relations of an entity that hold, in the order of their record."""
     canon, caller = desk.canon, desk.caller
-    most = _AROUND * 4 if page.full else _AROUND
     ids = {"universe_id": entity.space, "entity_id": entity.id}
-    level = CanonLevel.CANON if then is None else None  # retconned items may have been canon
-    facts = await query_asserted(canon, caller, FactQuery(level=level, limit=500), **ids)
-    relations = await query_asserted(canon, caller, RelationQuery(limit=500), **ids)
-    things: list[Thing] = [*facts.items, *relations.items]
-    if then is not None:
-        every = [each.id for each in things]
-        past = await read_as_known(canon, caller, entity.space, every, then)
-        things = list(past.values())
-    held = [t for t in things if holds(t, at) and getattr(t, "level", None) is CanonLevel.CANON]
-    told = [each for each in held if isinstance(each, Fact)]
-    told.sort(key=lambda each: (each.position, each.statement))
-    tied = [each for each in held if isinstance(each, Relation)]
+    asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
+    facts = await query_asserted(canon, caller, asked, **ids)
+    ties = await query_asserted(canon, caller, RelationQuery(current=True, limit=_EACH), **ids)
+    told = [each for each in facts.items if canon.viewpoint.shows(each)]
+    return sorted(told, key=lambda each: (each.position, each.statement)), ties.items
+
+
+async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
+    """Return the current facts and relations of an entity."""
+    most = _AROUND * 4 if page.full else _AROUND
+    told, tied = await statements_of(desk, entity)
     rows = await rows_of(desk, (*told[-most:], *tied[-most:]))
     shown = min(len(told), most)
     row: Row = {
@@ -430,56 +362,10 @@ async def _around(desk: Desk, entity: Entity, page: Wanted, at: Any, then: Any) 
     return row
 
 
-FIND: Final = Tool(
-    name="find",
-    title="Find",
-    description=(
-        "Search entities, facts, events, relations and documents by words and meaning. Use "
-        "it before you state a fact or when you do not know a name. It returns what holds "
-        'now, or at `at`. Example: {"text": "who owns the lighthouse", "kinds": ["fact"]}.'
-    ),
-    input_schema=takes(
-        {},
-        {
-            "text": TEXT.but(
-                maxLength=1_000,
-                description="Words or a question to search for; omit it to list everything.",
-            ),
-            "kinds": array(enum(*FoundKind)).but(
-                description="Return only these kinds; default all."
-            ),
-            "about": named("Name or id of an entity; return only what concerns it."),
-            "type": named("Return only entities of this type, such as character."),
-            "at": AT,
-            "as_known_at": KNOWN_AT,
-            "space": SPACE,
-            "full": FULL,
-            **PAGING,
-        },
-    ),
-    output_schema=reply_schema({"found": ROWS}, {"total": COUNT, "searched": TEXT, "more": TEXT}),
-    roles=EVERYBODY,
-    run=_find,
-    read_only=True,
+TOOLS: Final = (
+    canon_tool("find", _find, EVERYBODY, kinds=FoundKind),
+    canon_tool("get", get, EVERYBODY),
 )
-GET: Final = Tool(
-    name="get",
-    title="Get",
-    description=(
-        "Read one item by name or id: an entity with its fields, facts and relations, a "
-        "scene with its turns, or a document with its passages. Use `at` to read an earlier "
-        'state. Example: {"of": "Hilde", "at": "2026-11-21"}.'
-    ),
-    input_schema=takes(
-        {"of": named("Name, beginning of a name, or id.")},
-        {"at": AT, "as_known_at": KNOWN_AT, "space": SPACE, "full": FULL, **PAGING},
-    ),
-    output_schema=ONE,
-    roles=EVERYBODY,
-    run=get,
-    read_only=True,
-)
-TOOLS: Final = (FIND, GET)
 
 
 async def _thing(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:

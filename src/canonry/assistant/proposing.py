@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from canonry.assistant.claims import (
-    CLAIM,
-    CLAIMS_MAX,
+    KINDS,
     UPKEPT,
     Cited,
     ClaimReading,
@@ -15,49 +14,30 @@ from canonry.assistant.claims import (
     in_words_of_claims,
     record_claims,
     require_members,
+    restated,
     upkeep_of,
 )
-from canonry.assistant.desk import (
-    CONTRIBUTORS,
-    KEEPERS,
-    SPACE,
-    Desk,
-    checked,
-    desk_of,
-    names,
-    takes,
-)
-from canonry.assistant.rows import Row, cut, reply_schema
-from canonry.assistant.telling import keep_text
-from canonry.canon.canonization.canonize_scene import canonize_proposals, preview_proposals
-from canonry.canon.canonization.decide_proposals import ProposalVerdict
-from canonry.canon.canonization.proposals import (
-    Suggestion,
-    foretell_changes,
-    propose_changes,
-    require_changes,
-)
-from canonry.canon.commands.universes import (
-    UpkeepAsked,
-    accept_upkeep,
-    ask_upkeep,
-    require_possible,
-)
+from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
+from canonry.assistant.rows import Row, cut, filled
+from canonry.assistant.tools import canon_tool
+from canonry.assistant.upkeep import accept_upkeep, ask_upkeep, require_possible
+from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on
+from canonry.canon.canonization.proposals import Suggestion
+from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
 from canonry.canon.judging.gates.statements import STATEMENT_NEGATED
-from canonry.canon.ports.files import FileHint
-from canonry.canon.queries.listings import query_snippets
+from canonry.canon.judging.gates.states import ENTITY_KNOWN
 from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, made_before
-from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.canon.session.snippets import QuotedWords, keep_words
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.items.entities import Entity
-from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ids_of
+from canonry.log.items.proposals import Grade, ProposalDraft, ProposalStatus, ProposalType
+from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.observing import ids_in
-from canonry.records.usecases.files import GivenFile
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
 from canonry.values.errors import InvalidInput, NotAllowed
 from canonry.values.json_values import encode_json
@@ -72,14 +52,16 @@ async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> 
 
     A claim that names no audience is also limited to the readers of its evidence.
     """
-    found: list[Audience] = []
+    about: list[tuple[Audience, list[str]]] = []
     for n, asked in enumerate(suggestions):
         told, ids = asked.content.get("audience"), list(ids_in(asked.content))
         if told is None:
             ids += [one.ref for one in asked.evidence]
-        said = EVERYBODY if told is None else audience_in(told, path=f"/claims/{n}/for")
-        found.append(await audience_for(canon, ids, said))
-    return found
+        about.append((audience_in(told or "everyone", path=f"/claims/{n}/for"), ids))
+    known: Mapping[str, Audience] = {}
+    if await canon.store_of_all.state.compartments():
+        known = await audiences_of(canon, {one for _, ids in about for one in ids})
+    return [narrowest((told, *(known.get(i, EVERYBODY) for i in ids))) for told, ids in about]
 
 
 async def hints_on_readers(
@@ -108,33 +90,26 @@ async def hints_on_readers(
     return hints
 
 
-def with_hints(reply: Mapping[str, Any], hints: Sequence[str]) -> Reply:
-    """Add these hints to the hint of the reply."""
-    own = [reply["hint"]] if "hint" in reply else []
-    return {**reply, "hint": " ".join((*own, *hints))} if hints else dict(reply)
-
-
 _SHOWN: Final = 3
 """The number of unlinked claims that get a hint each."""
 
 
-async def with_links(
+async def hints_on_links(
     reading: ClaimReading,
     claims: Sequence[Mapping[str, Any]],
-    suggestions: Sequence[Suggestion],
-    reply: Row,
-) -> Row:
-    """Add a hint for claims that link to no entity or have an ambiguous name."""
-    hints = [reply["hint"]] if "hint" in reply else []
+    evidence: Sequence[Sequence[Evidence]],
+    rows: Sequence[Row],
+) -> list[str]:
+    """Return hints on claims that link to no entity or have an ambiguous name."""
     open_ones = [
-        (_Open(claims[n], suggestions[n].evidence, reply["verdicts"][n].get("id")), mentions)
+        (_Open(claims[n], evidence[n], rows[n].get("id")), mentions)
         for n, mentions in reading.mentions.items()
         if mentions.unclear or not (mentions.found or claims[n].get("who"))
     ]
-    hints += [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
+    hints = [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
     if len(open_ones) > _SHOWN:
         hints.append(f"{len(open_ones) - _SHOWN} more claims are not linked to an entity.")
-    return {**reply, "hint": " ".join(hints)} if hints else reply
+    return hints
 
 
 class _Open(NamedTuple):
@@ -190,7 +165,6 @@ SAID: Final = "What was said"
 """The title of the document that keeps the words given in `said`."""
 SAID_TO_FEW: Final = "What was said to few"
 """The title if the claims have a limited audience; each audience has its own document."""
-_SAID_ID: Final = "said"
 _AGAINST: Final = 5
 _LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)
 """Authorities that overrule neither documents nor keepers."""
@@ -217,55 +191,46 @@ async def _proposing_told(
     canon, caller, space = desk.canon, desk.caller, desk.space.id
     dry, said = bool(arguments.get("dry_run")), arguments.get("said")
     evidence = await evidence_of(desk, arguments.get("evidence", ()), "/evidence")
-    cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
-    if any(claim["kind"] in UPKEPT for claim in claims):
-        return await _upkeep(desk, claims, cited, said, dry=dry)
+    cited = Cited(evidence=evidence, authority=await _authority(desk, arguments, evidence))
+    meant = [await restated(desk, one, n) for n, one in enumerate(claims)]
+    if said is None and not dry:  # the reasons of corrections are evidence, too
+        reasons = (one.get("says") for one in claims if one["kind"] == "correction")
+        said = " ".join(dict.fromkeys(filter(None, reasons))) or None
+    if any(claim["kind"] in UPKEPT for claim in meant):
+        return await _upkeep(desk, meant, cited, said, dry=dry)
     reading = ClaimReading(desk, cited)
-    suggestions = await reading.suggestions(claims)
+    suggestions = await reading.suggestions(meant)
     readers = await readers_of_claims(canon, suggestions)
     hints = await hints_on_readers(canon, suggestions, readers)
-
-    async def replied(reply: Reply) -> Reply:
-        return with_hints(await with_links(reading, claims, suggestions, reply), hints)
-
-    kept = await made_before(canon, step(caller, "propose"), space, ProposalDraft)
     with in_words_of_claims(claims):
-        if said is not None:
-            if not kept:
-                await require_changes(canon, caller, space, suggestions)
-            words = await _said(desk, said, narrowest(readers))
-            suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
-            if len(set(readers)) > 1:  # the words have the narrowest audience of the claims
-                suggestions = list(map(_for_readers, suggestions, readers))
-        if kept:
-            return await replied(await _judged(desk, claims, [each.id for each in kept]))
-        if "authority" not in arguments and cited.authority not in _LOWER:
-            suggestions = await _overruling_nothing(desk, suggestions)
-        if dry:
-            foretold = await foretell_changes(canon, caller, space, suggestions)
-            return await replied(_verdicts(claims, foretold, written=False))
-        ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
-    return await replied(await _judged(desk, claims, ids))
+        if said is not None and len(set(readers)) > 1:  # the words have the narrowest audience
+            told = ({"audience": list(each) or "everyone"} for each in readers)
+            pairs = zip(suggestions, told, strict=True)
+            suggestions = [replace(e, content={**e.content, **own}) for e, own in pairs]
+        decides = caller.actor.agent_type in KEEPERS
+        asked = ProposeRequest(
+            suggestions=suggestions,
+            words=None if said is None else _words(desk, said, narrowest(readers)),
+            lower=None if "authority" in arguments else _lower_than(cited.authority, caller),
+            decides=decides,
+            dry=dry,
+        )
+        proposals = await propose_changes(canon, step(caller, "propose"), space, asked)
+    reply = _verdicts(claims, list(map(verdict_on, proposals)), written=decides and not dry)
+    if not decides and not dry:
+        kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
+        asks = any(row.get("rule") == ENTITY_KNOWN.id for row in reply["verdicts"])
+        reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
+    cited_by = [one.evidence for one in proposals]
+    hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
+    own = [reply["hint"]] if "hint" in reply else []
+    return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 
 
-async def _judged(desk: Desk, claims: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> Reply:
-    """Decide the proposals of a keeper, and preview those of anybody else."""
-    canon, caller = desk.canon, desk.caller
-    if caller.actor.agent_type in KEEPERS:
-        judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
-        return _verdicts(claims, judged, written=True)
-    foreseen = await preview_proposals(canon, caller, ids, while_played=True)
-    kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
-    return _verdicts(claims, foreseen, written=False) | {"kept": True, "hint": kept}
-
-
-def _for_readers(asked: Suggestion, readers: Audience) -> Suggestion:
-    """Return the claim with an explicit audience."""
-    return replace(asked, content={**asked.content, "audience": list(readers) or "everyone"})
-
-
-def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
+async def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
     """Return the given authority, else one that fits the evidence and the caller's role.
+
+    Evidence that consists of characters' turns alone gives the authority of a player.
 
     Raises:
         NotAllowed: `authority.claim-refused`, the caller may use none that fits.
@@ -274,6 +239,8 @@ def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -
         return Authority(arguments["authority"])
     own = Authority.GM if desk.caller.actor.agent_type in KEEPERS else Authority.PLAYER
     written = bool(evidence) and all(each.kind in _DOCUMENTS for each in evidence)
+    if await _is_only_said(desk, evidence):
+        own = Authority.PLAYER
     wanted: list[Authority] = [Authority.SOURCE] if written else []
     for each in (*wanted, own, *_LOWER):
         if each in desk.caller.authorities:
@@ -283,50 +250,36 @@ def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -
     raise NotAllowed("authority.claim-refused", message, path="/authority")
 
 
-async def _overruling_nothing(desk: Desk, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Lower the default authority of suggestions that would otherwise overrule canon.
-
-    A claim with `replaces` keeps its authority, because it names the fact to overrule.
-    """
-    lower = next((each for each in _LOWER if each in desk.caller.authorities), None)
-    foretold = await foretell_changes(desk.canon, desk.caller, desk.space.id, suggestions)
-    return [
-        replace(asked, authority=lower) if lower is not None and _undoes(asked, verdict) else asked
-        for asked, verdict in zip(suggestions, foretold, strict=True)
-    ]
+async def _is_only_said(desk: Desk, evidence: Sequence[Evidence]) -> bool:
+    """Tell whether all evidence are turns in which characters speak."""
+    cited = {each.ref for each in evidence if each.kind is EvidenceKind.TURN}
+    if not evidence or len(cited) < len({each.ref for each in evidence}):
+        return False
+    turns = (await desk.canon.seen_by(desk.caller).things(cited)).values()
+    return all(isinstance(one, Turn) and one.speaker is Speaker.ENTITY for one in turns)
 
 
-def _undoes(asked: Suggestion, verdict: ProposalVerdict) -> bool:
-    """Tell whether accepting the suggestion would overrule canon that it does not name."""
-    accepted = verdict.status is ProposalStatus.ACCEPTED
-    return accepted and bool(verdict.conflicts) and "replaces" not in asked.content
+def _lower_than(authority: Authority, caller: Caller) -> Authority | None:
+    """Return the authority of claims that would otherwise overrule canon by a default."""
+    if authority in _LOWER:
+        return None
+    return next((each for each in _LOWER if each in caller.authorities), None)
 
 
-async def _said(desk: Desk, words: str, readers: Audience) -> tuple[Evidence, ...]:
-    """Record the words in the document for `readers` and return their passages as evidence."""
+def _words(desk: Desk, words: str, readers: Audience) -> QuotedWords:
+    """Return the words for the document of these readers, who must include the caller."""
     text = checked(words, desk.canon.policy.limits.snippet, path="/said")
     desk.require_reader(readers, path="/said")
-    given = GivenFile(data=text.encode(), hint=FileHint(mime_type="text/plain; charset=utf-8"))
-    inner = replace(desk, caller=step(desk.caller, "said"))
-    title = SAID_TO_FEW if readers else SAID
-    kept = await keep_text(
-        inner, desk.space.id, given, title=title, doc_id=_SAID_ID, audience=readers
-    )
-    page = await query_snippets(
-        desk.canon, desk.caller, kept.source_id, limit=kept.snippets, offset=kept.first
-    )
-    return tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=each.id) for each in page.items)
+    return QuotedWords(text=text, title=SAID_TO_FEW if readers else SAID, audience=readers)
 
 
 def _verdicts(
-    claims: Sequence[Mapping[str, Any]],
-    verdicts: Sequence[ProposalVerdict],
-    *,
-    written: bool,
+    claims: Sequence[Mapping[str, Any]], verdicts: Sequence[ProposalVerdict], *, written: bool
 ) -> Row:
     rows = [_verdict(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)]
     good = sum(row["verdict"] == "accepted" for row in rows)
-    reply: Row = {"accepted": good, "of": len(rows), "verdicts": rows}
+    note = " ".join(_sentences(verdicts, written=written))
+    reply: Row = filled({"note": note}) | {"accepted": good, "of": len(rows), "verdicts": rows}
     if not written:
         reply = {"written": False, **reply}
     if good < len(rows):
@@ -334,9 +287,40 @@ def _verdicts(
     return reply
 
 
+_TOLD_MAX: Final = 3
+"""The most statements that a sentence of a reply names."""
+
+
+def _sentences(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
+    """Yield what accepted claims ended, retracted and may conflict with, a sentence each."""
+    good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
+    graded = [each for one in good if one.rule != DEPENDENCY_ACCEPTED.id for each in one.graded]
+    ended = [each["because"] for one in good for each in one.ends]
+    retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
+    told = (
+        ("Ended" if written else "Would end", ended),
+        ("Retracted" if written else "Would retract", retracted),
+        ("May stand against it", [e.reason for e in graded if e.grade is Grade.POSSIBLE]),
+    )
+    for what, reasons in told:
+        named = list(dict.fromkeys(each.removeprefix("possible conflict: ") for each in reasons))
+        if named:
+            more = f" and {len(named) - _TOLD_MAX} more" if len(named) > _TOLD_MAX else ""
+            yield f"{what}: {'; '.join(named[:_TOLD_MAX])}{more}."
+    if unread := sum(not one.compared for one in good):
+        plural = "1 claim was" if unread == 1 else f"{unread} claims were"
+        yield f"{plural} not compared with the canon, because its words say nothing that it reads."
+
+
 def _way_out(rows: Sequence[Row]) -> str:
     """Return advice for claims that the rules did not accept."""
     rules = {row.get("rule") for row in rows}
+    for asked in [each for each in rows if each.get("rule") == ENTITY_KNOWN.id]:
+        known, own = asked["against"][0]["id"], asked["proposal"]
+        return (
+            f'Is {asked["claim"]} the known one? Then decide merge, of=["{known}", "{own}"]. Else '
+            f'separate, of=["{own}"]; or propose it with same_as: a name or id, or nobody.'
+        )
     if ACCEPTED_RULE in rules:
         return "Propose the claim again with said or evidence, or decide accept."
     dated = STATEMENT_NEGATED.id in rules
@@ -358,16 +342,12 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
     against = [
         {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
     ]
-    return {**row, **({"against": against[:_AGAINST]} if against else {})}
+    ends = [one["id"] for one in verdict.ends[:_AGAINST]]
+    return row | filled({"ends": ends, "against": against[:_AGAINST]})
 
 
 async def _upkeep(
-    desk: Desk,
-    claims: Sequence[Mapping[str, Any]],
-    cited: Cited,
-    said: str | None,
-    *,
-    dry: bool,
+    desk: Desk, claims: Sequence[Mapping[str, Any]], cited: Cited, said: str | None, *, dry: bool
 ) -> Reply:
     """Carry out corrections, merges and retcons for a keeper; propose them for anybody else."""
     if any(claim["kind"] not in UPKEPT for claim in claims):
@@ -396,69 +376,29 @@ async def _upkeep(
 
 async def _asked(
     desk: Desk, claims: Sequence[Mapping[str, Any]], cited: Cited, said: str | None
-) -> Sequence[UpkeepAsked]:
+) -> Sequence[Suggestion]:
     """Read corrections, merges and retcons, and refuse those that are impossible now."""
-    asked: list[UpkeepAsked] = []
+    asked: list[Suggestion] = []
     for n, claim in enumerate(claims):
         upkeep = await upkeep_of(desk, claim, f"/claims/{n}")
         await require_possible(desk.canon, desk.caller, desk.space.id, upkeep)
         own = await evidence_of(desk, claim.get("evidence", ()), f"/claims/{n}/evidence")
         asked.append(
-            UpkeepAsked(
-                upkeep=upkeep,
-                reason=claim.get("says", ""),
+            Suggestion(
+                type=ProposalType.UPKEEP,
+                content=upkeep,
                 evidence=own or cited.evidence,
+                confidence=1.0,
                 authority=cited.authority,
             )
         )
-    about = [*(i for one in asked for i in ids_of(one.upkeep)), *(e.ref for e in _cited_by(asked))]
+    about = [i for one in asked for i in ids_in((one.content, [e.ref for e in one.evidence]))]
     readers = await audience_for(desk.canon, about, None)
-    words = await _said(desk, said, readers) if said is not None else ()
+    words: Sequence[Evidence] = ()
+    if said is not None:
+        kept = _words(desk, said, readers)
+        words = await keep_words(desk.canon, step(desk.caller, "said"), desk.space.id, kept)
     return [replace(one, evidence=(*one.evidence, *words)) for one in asked]
 
 
-def _cited_by(asked: Sequence[UpkeepAsked]) -> Iterator[Evidence]:
-    return (each for one in asked for each in one.evidence)
-
-
-PROPOSE: Final = Tool(
-    name="propose",
-    title="Propose",
-    description=(
-        "Propose claims to make them canon, with evidence from tell. Rules judge each at once, "
-        "and the verdict lists conflicts. If a fact is wrong, propose the right one with "
-        "`replaces`; if it was true until now, the new one with `when`. To correct a field, use "
-        "kind correction. A claim can name entities that others of the call add. correction, merge "
-        'and retcon need the role Keeper or Solo. Example: {"claims": [{"kind": "fact", "says": '
-        '"Hilde owns the lighthouse."}], "evidence": ["Letter from Hilde"]}.'
-    ),
-    input_schema=takes(
-        {
-            "claims": array(CLAIM).but(
-                minItems=1, maxItems=CLAIMS_MAX, description="1 to 20 claims, in any order."
-            )
-        },
-        {
-            "evidence": names("Ids or titles from tell that support every claim."),
-            "said": TEXT.but(
-                description="The quoted words, instead of evidence; they are recorded and cited."
-            ),
-            "authority": enum(*Authority).but(
-                description="source (a document), gm (overrules the others), player or system; "
-                "default: by your role and the evidence."
-            ),
-            "dry_run": BOOLEAN.but(
-                description="true predicts the verdicts and writes nothing; default false."
-            ),
-            "space": SPACE,
-        },
-    ),
-    output_schema=reply_schema(
-        {"accepted": COUNT, "of": COUNT, "verdicts": array(OBJECT)},
-        {"written": BOOLEAN, "kept": BOOLEAN},
-    ),
-    roles=CONTRIBUTORS,
-    run=_propose,
-    read_only=False,
-)
-TOOLS: Final = (PROPOSE,)
+TOOLS: Final = (canon_tool("propose", _propose, CONTRIBUTORS, kind=KINDS, authority=Authority),)

@@ -4,21 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
-from canonry.assistant.desk import (
-    EVERYBODY,
-    KEEPERS,
-    PAGING,
-    SPACE,
-    Desk,
-    Wanted,
-    desk_of,
-    named,
-    names,
-    takes,
-    wanted,
-)
-from canonry.assistant.rows import Row, filled, fitted, reply_schema, rows_of
+from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, Wanted, desk_of, wanted
+from canonry.assistant.rows import Row, filled, fitted, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each
+from canonry.assistant.tools import canon_tool
+from canonry.assistant.upkeep import accept_upkeep
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
 from canonry.canon.canonization.decide_proposals import waive_conflict
@@ -26,12 +16,12 @@ from canonry.canon.canonization.proposals import KeeperVerdict, evaluate_proposa
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
-from canonry.canon.commands.universes import accept_upkeep
+from canonry.canon.judging.contents import NOBODY
+from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import Account, within_account
-from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.canon.session.lookup import Account, require, within_account
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -39,6 +29,7 @@ from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalT
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.identity import (
@@ -49,6 +40,7 @@ from canonry.records.usecases.identity import (
     merge_records,
     unmerge_records,
 )
+from canonry.records.usecases.withdrawing import split_records
 from canonry.values.audience import EVERYBODY as ALL
 from canonry.values.errors import InvalidInput, NotSupported
 from canonry.values.provenance import Authority
@@ -101,7 +93,7 @@ async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 def _require_readings(desk: Desk, path: str) -> None:
     if not desk.is_account:
-        message = "Only your account has unclear values. Set /space to account."
+        message = "Only your account has records of documents. Set /space to account."
         raise NotSupported("space.no-readings", message, path=path)
 
 
@@ -114,6 +106,7 @@ _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
 _ENDED: Final = "ended by decision"
+_REVIEWED: Final = "needs review"
 _FEW: Final = 3
 _LISTS: Final = ("waiting", "duplicates", "unclear")
 _BOTH: Final = "For complete lists, call review with what=duplicates or what=unclear."
@@ -128,6 +121,8 @@ async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _waits(desk: Desk, arguments: Arguments) -> Row:
     page, what = wanted(arguments), arguments.get("what")
+    if what in {"unclear", "duplicates"} or not desk.space.told:
+        desk.require_now(arguments, "as_known_at")
     if what == "unclear":
         return await unclear_values(desk, page)
     if what == "duplicates" or (what is None and not desk.space.told):
@@ -147,7 +142,7 @@ async def _waits(desk: Desk, arguments: Arguments) -> Row:
     if not found.items:
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     else:
-        reply["hint"] = "Use decide to accept, reject or judge a proposal, or waive a conflict."
+        reply["hint"] = "Use decide to accept, reject, judge or waive; merge or separate entities."
     return reply
 
 
@@ -213,19 +208,22 @@ async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
 
 async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     del arguments
-    ids = [each.id for each in await _proposals(desk, of)]
+    return {"verdicts": await _judged(desk, [each.id for each in await _proposals(desk, of)])}
+
+
+async def _judged(desk: Desk, ids: Sequence[str]) -> list[Row]:
     judged = await canonize_proposals(desk.canon, desk.caller, ids, while_played=True)
     rows: list[Row] = [
         {
             "proposal": each.proposal_id,
-            "verdict": "needs review" if each.needs_review else each.status.value,
+            "verdict": _REVIEWED if each.needs_review else each.status.value,
             "rule": each.rule,
             "because": each.rationale,
             "id": each.canonical_id,
         }
         for each in judged.verdicts
     ]
-    return {"verdicts": [filled(row) for row in rows]}
+    return [filled(row) for row in rows]
 
 
 _RULINGS: Final = {
@@ -236,19 +234,27 @@ _RULINGS: Final = {
 
 async def _evaluate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     status, why = _RULINGS[arguments["verdict"]]
-    reason = _reason(arguments, why)
+    verdict = KeeperVerdict(status=status, rationale=_reason(arguments, why), canonical_id=None)
+    return await _ruled(desk, await _proposals(desk, of), verdict)
+
+
+async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdict) -> Row:
+    """Decide proposals by hand, and let the rules judge those that waited for them."""
     rows: list[Row] = []
-    for n, each in enumerate(await _proposals(desk, of)):
-        if each.type is ProposalType.UPKEEP and status is ProposalStatus.ACCEPTED:
-            done = await accept_upkeep(desk.canon, step(desk.caller, str(n)), each.id, reason)
-            rows.append({"proposal": each.id, "verdict": status.value, "id": done})
-            continue
-        verdict = KeeperVerdict(status=status, rationale=reason, canonical_id=None)
-        await evaluate_proposal(desk.canon, step(desk.caller, str(n)), each.id, verdict)
-        now = await desk.thing(each.id, Proposal, path=f"/of/{n}")
-        became = now.decision.canonical_id if isinstance(now, Proposal) and now.decision else None
-        rows.append(filled({"proposal": each.id, "verdict": status.value, "id": became}))
-    return {"verdicts": rows}
+    for n, each in enumerate(proposals):
+        caller, became = step(desk.caller, str(n)), None
+        if each.type is ProposalType.UPKEEP and verdict.status is ProposalStatus.ACCEPTED:
+            became = await accept_upkeep(desk.canon, caller, each.id, verdict.rationale)
+        else:
+            await evaluate_proposal(desk.canon, caller, each.id, verdict)
+            now = await require(desk.canon, desk.caller, Proposal, each.id)
+            became = now.decision.canonical_id if now.decision else None
+        rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
+    query = ProposalQuery(types=WAITING, asks=_ASKS["review"], limit=PAGE_MAX)
+    waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    built = [e.id for e in waiting.items if e.review and e.review.rule == DEPENDENCY_ACCEPTED.id]
+    judged = await _judged(desk, built)
+    return {"verdicts": rows + [each for each in judged if each["verdict"] != _REVIEWED]}
 
 
 async def _waive(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -264,18 +270,17 @@ async def _waive(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 
 
 async def _merge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    kept, merged = [
-        await desk.entity(each, path=f"/of/{n}") for n, each in enumerate(_exactly(of, 2))
-    ]
+    known, new = await _introduced(desk, _exactly(of, 2))
     reason = arguments.get("reason") or ""
+    if new is not None:
+        return await _identified(desk, new, reason or "it is this one", same_as=known[0].id)
+    kept, merged = known
     if desk.is_account:
-        await merge_records(
-            desk.canon, desk.caller, None, from_id=merged.id, to_id=kept.id, reason=reason
-        )
+        ids = {"from_id": merged.id, "to_id": kept.id}
+        await merge_records(desk.canon, desk.caller, None, **ids, reason=reason)
     else:
-        await merge_entities(
-            desk.canon, desk.caller, kept_id=kept.id, merged_id=merged.id, reason=reason
-        )
+        ids = {"kept_id": kept.id, "merged_id": merged.id}
+        await merge_entities(desk.canon, desk.caller, **ids, reason=reason)
     if merged.id == kept.id:  # a retry finds them merged
         own = await desk.merged(of[1], path="/of/1")
         found = await desk.canon.within(desk.space.id).thing(own)
@@ -283,10 +288,34 @@ async def _merge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return {"id": kept.id, "name": kept.name, "merged": merged.name}
 
 
+async def _introduced(desk: Desk, of: Sequence[str]) -> tuple[Sequence[Entity], Proposal | None]:
+    """Return the known entities, and the proposal of a new one."""
+    kinds = (Entity,) if desk.is_account else (Entity, Proposal)
+    found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
+    new = [each for each in found if isinstance(each, Proposal)]
+    if len(new) > 1 or any(each.type is not ProposalType.ENTITY for each in new):
+        message = "/of takes one proposal, of an entity. Decide accept or reject for others."
+        raise InvalidInput("decide.no-entity", message, path="/of")
+    return [each for each in found if isinstance(each, Entity)], (*new, None)[0]
+
+
+async def _identified(desk: Desk, new: Proposal, reason: str, *, same_as: str) -> Row:
+    """Accept a proposed entity as the known one that it is the same as, or as another one."""
+    status = ProposalStatus.ACCEPTED
+    verdict = KeeperVerdict(status=status, rationale=reason, canonical_id=None, same_as=same_as)
+    return await _ruled(desk, (new,), verdict)
+
+
 async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     reason = arguments.get("reason") or ""
+    known, new = await _introduced(desk, of[:2])
+    if new is not None:
+        return await _identified(desk, new, reason or "it is another one", same_as=NOBODY)
     if len(of) == 2:  # noqa: PLR2004 - two entities that were never merged
-        return await _kept_apart(desk, of, reason)
+        caller = within_account(desk.caller) if desk.is_account else desk.caller
+        ids, word = (known[0].id, known[1].id), _own_word(desk)
+        said = await keep_apart(desk.canon, caller, *ids, reason=reason, authority=word)
+        return {"id": said, "name": known[0].name}
     (one,) = _exactly(of, 1)
     separated = await desk.merged(one, path="/of/0")
     if desk.is_account:
@@ -296,13 +325,19 @@ async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return {"id": separated}
 
 
-async def _kept_apart(desk: Desk, of: Sequence[str], reason: str) -> Row:
-    one, other = [await desk.entity(each, path=f"/of/{n}") for n, each in enumerate(of)]
-    caller = within_account(desk.caller) if desk.is_account else desk.caller
-    said = await keep_apart(
-        desk.canon, caller, one.id, other.id, reason=reason, authority=_own_word(desk)
+async def _split(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    """Give what documents say of an entity to a new one.
+
+    Raises:
+        NotSupported: `space.no-readings`.
+    """
+    _require_readings(desk, "/verdict")
+    entity = await desk.entity(of[0], path="/of/0")
+    parts = [(await desk.thing(e, Source, path=f"/of/{n}")).id for n, e in enumerate(of[1:], 1)]
+    done = await split_records(
+        desk.canon, desk.caller, None, entity.id, parts, reason=arguments.get("reason") or ""
     )
-    return {"id": said, "name": one.name}
+    return {"id": done.from_id, "name": entity.name, "settled": done.observations}
 
 
 def _own_word(desk: Desk) -> Authority:
@@ -317,11 +352,7 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     if isinstance(thing, Scene):
         taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
         return filled({"fallen": list(taken.fallen), "holds_again": list(taken.resumed)})
-    retcon = Retcon(
-        reason=reason,
-        along=bool(arguments.get("along")),
-        authority=_own_word(desk),
-    )
+    retcon = Retcon(reason=reason, along=bool(arguments.get("along")), authority=_own_word(desk))
     done = await retcon_thing(desk.canon, desk.caller, thing.id, retcon)
     rests = [
         {"kind": THING_KINDS[type(each.thing)], "id": each.thing.id, "certain": each.certain}
@@ -364,6 +395,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
     "waive": _waive,
     "merge": _merge,
     "separate": _separate,
+    "split": _split,
     "retcon": _retcon,
     "reveal": _reveal,
     "end": _end,
@@ -386,82 +418,6 @@ def _reason(arguments: Arguments, why: str) -> str:
 
 
 TOOLS: Final = (
-    Tool(
-        name="review",
-        title="Review",
-        description=(
-            "List open items that need a decision: proposals that wait or need review, "
-            "possible conflicts, possible duplicates and unclear values. Settle them with "
-            'decide. Example: {"limit": 20}.'
-        ),
-        input_schema=takes(
-            {},
-            {
-                "what": enum(*_WHAT).but(
-                    description="Kind of open item; default: all except duplicates."
-                ),
-                "about": named("duplicates: list only those of this entity."),
-                "space": SPACE,
-                **PAGING,
-            },
-        ),
-        output_schema=reply_schema(
-            {"total": COUNT},
-            {name: array(OBJECT) for name in _LISTS},
-        ),
-        roles=EVERYBODY,
-        run=_review,
-        read_only=True,
-    ),
-    Tool(
-        name="decide",
-        title="Decide",
-        description=(
-            "Decide on an open item, or undo a mistake. judge: let the rules decide a proposal. "
-            "accept, reject: decide it yourself. waive: allow a possible conflict. merge: two "
-            "entities are one. separate: they are not. retcon: the item was never true. reveal: "
-            "let everyone know a secret. end: a relation no longer holds. read: set an unclear "
-            "field to the reading in other. accept, reject, waive, retcon and reveal need a "
-            'reason. Example: {"verdict": "retcon", "of": ["<fact id>"], "reason": "Wrong Hilde."}.'
-        ),
-        input_schema=takes(
-            {
-                "verdict": enum(*_VERDICTS).but(description="The decision to make."),
-                "of": names(
-                    "Names or ids to decide on; merge: the entity to keep, then the duplicate."
-                ).but(minItems=1),
-            },
-            {
-                "reason": TEXT.but(maxLength=2_000, description="Reason for the decision."),
-                "other": named("waive: the conflicting item; read: the reading, such as comma."),
-                "along": BOOLEAN.but(
-                    description="retcon: true also retracts what depends on it; default false."
-                ),
-                "when": named("end: valid time of the end: a date, an RFC 3339 time or words."),
-                "field": named("read: the field of the document."),
-                "space": SPACE,
-            },
-        ),
-        output_schema=reply_schema(
-            {"verdict": TEXT},
-            {
-                "verdicts": array(OBJECT),
-                "proposal": TEXT,
-                "with": TEXT,
-                "id": TEXT,
-                "name": TEXT,
-                "merged": TEXT,
-                "fallen": array(TEXT),
-                "revealed": array(TEXT),
-                "holds_again": array(TEXT),
-                "rested_on_it": array(OBJECT),
-                "settled": COUNT,
-                "left": COUNT,
-            },
-        ),
-        roles=KEEPERS,
-        run=_decide,
-        read_only=False,
-        destructive=True,
-    ),
+    canon_tool("review", _review, EVERYBODY, what=_WHAT),
+    canon_tool("decide", _decide, KEEPERS, verdict=_VERDICTS),
 )

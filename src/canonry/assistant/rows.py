@@ -1,24 +1,16 @@
 """Rows of replies: items in a short form, with names in place of ids."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, Wanted
+from canonry.canon.judging.contents import words_of_time
 from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
-from canonry.gateway.replies import OBJECT, TEXT, Field, array, obj
-from canonry.gateway.tool import Schema
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.proposals import (
-    Correcting,
-    Merging,
-    Proposal,
-    ProposalType,
-    Retconning,
-    read_upkeep,
-)
+from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
@@ -28,7 +20,7 @@ from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.search import relation_text
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
-from canonry.values.moments import parse_instant, render_instant
+from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
 
 Row = dict[str, Any]
@@ -42,18 +34,10 @@ REPLY_FULL: Final = 24_000
 _PROPERTIES: Final = 8
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
-_TIMES: Final = ("from", "until", "when")
+_TIMES: Final = {"from": "", "when": "", "until": "superseded_by", "said": "scene_id"}
+"""The times of a row, each with the member that leads to the item with its words."""
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """Members of a proposal's content that hold one entity's id."""
-
-ROWS: Final = array(OBJECT)
-ONE: Final[Schema] = OBJECT.schema
-"""The schema of a reply about one item. Its members depend on the kind."""
-
-
-def reply_schema(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
-    """Return the schema of a reply; each may have `next` and `hint`."""
-    return obj(required, {**optional, "next": TEXT, "hint": TEXT})
 
 
 def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
@@ -84,18 +68,32 @@ async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) ->
     readers = [audience_of(each) if masters else () for each in listed]
     ids = {i for each in listed for i in named_in(each)}
     ids |= {_named_by(one) for each in readers for one in each}
+    ends = ("superseded_by", "scene_id")
+    ids |= {i for each in listed for name in ends if (i := getattr(each, name, None))}
     seen = desk.canon.seen_by(desk.caller)
     found = await seen.things(ids)
     names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
+    related = (each for each in (*listed, *found.values()) if isinstance(each, Relation))
+    told = await seen.things([i for each in related if (i := each.proposal_id)])
     rows = [row_of(each, names, found, full=full) for each in listed]
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # only game masters see that an item is secret
             row["for"] = [_called(one, names) for one in audience]
     for row, each in zip(rows, listed, strict=True):
-        for name in _TIMES if isinstance(each, Fact | Event | Relation) else ():
-            if name in row:  # the space may have its own calendar
-                row[name] = desk.spoken(parse_instant(row[name]))
+        if isinstance(each, Fact | Event | Relation | Scene | Turn):
+            for name in row.keys() & _TIMES:
+                by = found.get(getattr(each, _TIMES[name], "")) if _TIMES[name] else each
+                scene, at = found.get(getattr(by, "scene_id", None) or ""), parse_instant(row[name])
+                row[name] = desk.spoken(at, _words(by, told, at) or _words(scene, told, at), scene)
     return rows
+
+
+def _words(thing: Thing | None, told: Mapping[str, Thing], at: Instant) -> str | None:
+    """Return the words in which the time of an item was given, if it begins `at` this time."""
+    if isinstance(thing, Relation):
+        said = told.get(thing.proposal_id or "") if thing.since == at else None
+        return words_of_time(said.type, said.original) if isinstance(said, Proposal) else None
+    return getattr(thing, "time_words", None) if getattr(thing, "time_ref", at) == at else None
 
 
 def _named_by(reader: Reader) -> str:
@@ -144,7 +142,9 @@ def _said(  # noqa: PLR0911 - one case a kind
             tags = list(thing.state_tags)
             return {"name": thing.name, "type": thing.entity_type, "tags": tags} | _cut(said, full)
         case Fact():
-            return {**_cut(thing.statement, full), **_about(thing, names), **_held(thing)}
+            held = {"from": _time(thing.time_ref), "until": _time(thing.ends_at)}
+            gone = {"ended": True} if thing.superseded and thing.ends_at is None else {}
+            return {**_cut(thing.statement, full), **_about(thing, names), **held, **gone}
         case Event():
             said = thing.title if not full else f"{thing.title}. {thing.description}".strip(". ")
             return {**_cut(said, full), **_about(thing, names), "when": _time(thing.time_ref)}
@@ -173,11 +173,13 @@ def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: boo
             said = _time(when.time)
             return {**_cut(thing.text, full), "by": by, "scene": scene, "said": said}
         case Scene():
+            there = names.get(thing.location_ref or "")
+            where = {"place": None if there is None else there.name, "when": _time(thing.time_ref)}
             status = {"status": thing.status.value, "turns": thing.turn_count}
-            return {"name": thing.title, **status, **_cut(thing.summary or "", full)}
+            return {"name": thing.title, **where, **status, **_cut(thing.summary or "", full)}
         case Snippet():
-            place = {"page": thing.page, "section": thing.section if full else None}
-            return {**_cut(thing.text, full), "document": _title(thing.source_id, around), **place}
+            spot = {"page": thing.page, "section": thing.section if full else None}
+            return {**_cut(thing.text, full), "document": _title(thing.source_id, around), **spot}
         case Source():
             named = thing.title or thing.file_name or thing.source_type.value
             return {"name": named, "type": thing.source_type.value, "origin": thing.origin}
@@ -223,19 +225,13 @@ def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing])
             said = f"{called('entity_id')} {' '.join(signs)}"
         case ProposalType.WORLD:
             said = "actions in a world"
-        case ProposalType.UPKEEP:
-            return _upkeep_text(content, called)
-    return f"{proposal.type.value.replace('_', ' ')}: {said}"
-
-
-def _upkeep_text(content: Mapping[str, Any], called: Callable[[str], str]) -> str:
-    match read_upkeep(content):
-        case Merging():
+        case ProposalType.UPKEEP if content["does"] == "merge":
             return f"merge: {called('from_entity_id')} is {called('to_entity_id')}"
-        case Retconning(thing=thing):
-            return f"retcon: {thing} was never true"
-        case Correcting(field=field, value=value):
-            return f"correction: {field} of {called('entity_id')} is {value}"
+        case ProposalType.UPKEEP:
+            field = f"{content.get('field')} of {called('entity_id')} is {content.get('value')}"
+            told = f"{content.get('thing_id')} was never true"
+            return f"retcon: {told}" if content["does"] == "retcon" else f"correction: {field}"
+    return f"{proposal.type.value.replace('_', ' ')}: {said}"
 
 
 def named_in(thing: Thing) -> tuple[str, ...]:
@@ -245,8 +241,8 @@ def named_in(thing: Thing) -> tuple[str, ...]:
             return (thing.scene_id, *((thing.entity_id,) if thing.entity_id else ()))
         case Snippet(source_id=source):
             return (source,)
-        case Memory(entity_id=owner):
-            return (owner,)
+        case Memory(entity_id=one) | Scene(location_ref=str(one)):
+            return (one,)
         case Proposal(content=content):
             ends = (content[name] for name in _ENDS if isinstance(content.get(name), str))
             return (*ends, *_rests_on(thing))
@@ -267,11 +263,6 @@ def _rests_on(proposal: Proposal) -> tuple[str, ...]:
 def _about(thing: Thing, names: Names) -> Row:
     ids = (thing.entity_id,) if isinstance(thing, Memory) else about(thing)
     return {"about": [names[i].name for i in ids if i in names]}
-
-
-def _held(fact: Fact) -> Row:
-    gone = {"ended": True} if fact.superseded and fact.ends_at is None else {}
-    return {"from": _time(fact.time_ref), "until": _time(fact.ends_at), **gone}
 
 
 def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above

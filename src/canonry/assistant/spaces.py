@@ -3,29 +3,17 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from canonry.assistant.desk import (
-    ANYTHING,
-    EVERYBODY,
-    KEEPERS,
-    PAGING,
-    Desk,
-    checked,
-    desk_of,
-    named,
-    space_by_id,
-    takes,
-    wanted,
-)
-from canonry.assistant.rows import ROWS, Row, cut, filled, fitted, reply_schema
+from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, checked, desk_of, space_by_id, wanted
+from canonry.assistant.rows import Row, cut, filled, fitted
+from canonry.assistant.tools import canon_tool
 from canonry.canon.commands.universes import create_universe, space_opened_by
 from canonry.canon.queries.listings import ChosenSpace, list_opened, list_spaces, spaces_held
-from canonry.canon.queries.names import candidate, may_mean, no_match, title_of
+from canonry.canon.queries.names import AT, candidate, may_mean, no_match, title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
 from canonry.canon.session.spoken_times import CALENDAR
-from canonry.gateway.replies import BOOLEAN, COUNT, TEXT
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.values.errors import CanonryError, InvalidInput, NotFound, NotSupported
@@ -89,43 +77,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     }
 
 
-TOOLS: Final = (
-    Tool(
-        name="spaces",
-        title="Spaces",
-        description=(
-            "List the spaces that you can read, with their contents in a few words. Each "
-            'space has its own canon. Example: {"limit": 20}.'
-        ),
-        input_schema=takes({}, dict(PAGING)),
-        output_schema=reply_schema({"spaces": ROWS, "total": COUNT}, {}),
-        roles=EVERYBODY,
-        run=_spaces,
-        read_only=True,
-    ),
-    Tool(
-        name="open",
-        title="Open a space",
-        description=(
-            "Open a new space for a game world, a study or a company. Your own documents "
-            "and records need no new space: use the space 'account'. Example: {\"name\": "
-            '"Saltmere", "about": "A harbour town in a fantasy game."}.'
-        ),
-        input_schema=takes(
-            {"name": named("Name of the space.")},
-            {
-                "about": TEXT.but(description="One or two sentences that describe it."),
-                "calendar": ANYTHING.but(
-                    description="months [{name, days}], week, eras [{name}]; default Gregorian."
-                ),
-            },
-        ),
-        output_schema=reply_schema({"id": TEXT, "name": TEXT}, {"opened": BOOLEAN}),
-        roles=KEEPERS,
-        run=_open,
-        read_only=False,
-    ),
-)
+TOOLS: Final = (canon_tool("spaces", _spaces, EVERYBODY), canon_tool("open", _open, KEEPERS))
 
 
 SPACES_MAX: Final = 20
@@ -141,8 +93,27 @@ async def desks_of(canon: Canon, caller: Caller, arguments: Arguments, *names: s
         if len(held) == 1:
             caller.use(held[0].id)
         if held:
-            return [Desk(canon=canon, caller=caller, space=each) for each in held[:SPACES_MAX]]
+            every = [Desk(canon=canon, caller=caller, space=each) for each in held[:SPACES_MAX]]
+            return await _at_viewpoint(every, arguments)
     return [await desk_of(canon, caller, arguments, *names)]
+
+
+async def _at_viewpoint(desks: Sequence[Desk], arguments: Arguments) -> list[Desk]:
+    """Return those spaces at the viewpoint whose calendars and scenes have the times.
+
+    Raises:
+        InvalidInput: none of them has them.
+    """
+    fitting: list[Desk] = []
+    for desk in desks:
+        try:
+            for name in {"from", "to"} & arguments.keys():
+                await desk.at_viewpoint({AT: arguments[name]})
+            fitting.append(await desk.at_viewpoint(arguments))
+        except InvalidInput:
+            if len(desks) == 1:
+                raise
+    return fitting or await _at_viewpoint(desks[:1], arguments)
 
 
 async def found_in(
@@ -197,27 +168,6 @@ def _refusal(refused: Sequence[CanonryError], text: str, count: int, path: str) 
     return no_match(text, f"{count} spaces", near, path)
 
 
-async def in_their_calendars(
-    desks: Sequence[Desk], arguments: Arguments, *names: str
-) -> Sequence[Desk]:
-    """Return the spaces whose calendars can read the times in the arguments.
-
-    Raises:
-        InvalidInput: no calendar can read one of the times.
-    """
-    fitting: list[Desk] = []
-    for desk in desks:
-        try:
-            for name in names:
-                await desk.time(arguments, name)
-        except InvalidInput:
-            if len(desks) == 1:
-                raise
-        else:
-            fitting.append(desk)
-    return fitting or await in_their_calendars(desks[:1], arguments, *names)
-
-
 def placed(row: Row, desk: Desk, desks: Sequence[Desk]) -> Row:
     """Add the space's name to the row if there are several spaces; its id if names repeat."""
     if len(desks) == 1:
@@ -228,10 +178,7 @@ def placed(row: Row, desk: Desk, desks: Sequence[Desk]) -> Row:
 
 
 async def of_each(
-    desks: Sequence[Desk],
-    arguments: Arguments,
-    read: Callable[[Desk], Awaitable[Row]],
-    *keys: str,
+    desks: Sequence[Desk], arguments: Arguments, read: Callable[[Desk], Awaitable[Row]], *keys: str
 ) -> Row:
     """Read every space in turn and combine the replies; skip spaces that do not support it.
 

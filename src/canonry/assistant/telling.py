@@ -4,20 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.assistant.desk import (
-    ANYTHING,
-    CONTRIBUTORS,
-    SOLO,
-    SPACE,
-    Desk,
-    Wanted,
-    checked,
-    desk_of,
-    named,
-    names,
-    takes,
-)
-from canonry.assistant.rows import Row, cut, filled, fitted, reply_schema
+from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, checked, desk_of
+from canonry.assistant.rows import Row, cut, filled, fitted
+from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.canonize_scene import finalize_scene, outcomes_among, proposals_of
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import FileHint
@@ -26,13 +15,16 @@ from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import made_before, the_made
 from canonry.canon.session.lookup import account_of
+from canonry.canon.session.spoken_times import present_of, scene_time
 from canonry.gateway.limits import Limits
-from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.sentences import DocumentType
-from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
+from canonry.log.entries import SceneDated, ScenePlaced
+from canonry.log.items.entities import family_of
+from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, Story, TurnDraft
 from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.scenes import (
+    SceneChange,
     SceneRequest,
     TurnRequest,
     append_turn,
@@ -40,6 +32,7 @@ from canonry.narrative.usecases.scenes import (
     opening,
     query_scenes,
     story_of_late,
+    update_scene,
 )
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.domain.assertions import Warned
@@ -47,11 +40,14 @@ from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_entities import RecordedAs
 from canonry.records.usecases.record_source import GivenRecords, ingest_records
-from canonry.values.audience import EVERYBODY, Audience, covers
+from canonry.values.audience import Audience, covers
+from canonry.values.calendars.declaring import read_roughly, time_said
+from canonry.values.calendars.reckoning import Grain, span_of, spoken_roughly
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound
 from canonry.values.fields import plain_time
-from canonry.values.ids import SpaceId, is_uuid
+from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import folded
+from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
 _PLAIN: Final = "text/plain; charset=utf-8"
@@ -83,26 +79,19 @@ async def given_document(desk: Desk, arguments: Arguments, form: str) -> GivenFi
 
 
 async def keep_text(
-    desk: Desk,
-    space: str,
-    given: GivenFile,
-    *,
-    title: str,
-    doc_id: str | None = None,
-    audience: Audience = EVERYBODY,
+    desk: Desk, space: str, given: GivenFile, *, title: str, audience: Audience
 ) -> ImportedDocument:
-    """Record a document with its passages; with a `doc_id`, append to that document."""
+    """Record a document with its passages."""
     media = given.hint.media or ""
     kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
     if kind is None and media and not media.startswith("text/"):
         message = "This space reads text, Markdown and PDF. Tell other files to space 'account'."
         raise InvalidInput("document.unsupported", message, path="/mime_type")
     document = GivenDocument(
-        name=doc_id or title,
+        name=title,
         title=checked(title, desk.canon.policy.limits.name, path="/title"),
         data=given.data,
         kind=kind or DocumentType.PLAIN,
-        doc_id=doc_id,
         audience=audience,
     )
     return await import_document(
@@ -115,8 +104,6 @@ async def keep_text(
     )
 
 
-TURNS_MAX: Final = 50
-RECORDS_MAX: Final = 500
 SHOWN_MAX: Final = 20
 """The most passages, entities and warnings that a reply lists."""
 _ENTITY_PATH: Final = 2
@@ -125,15 +112,6 @@ _ENTITY_PATH: Final = 2
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500
-_TURN: Final = Field(
-    takes(
-        {
-            "by": named("The speaker: gm, user or a name."),
-            "text": TEXT.but(description="The words spoken."),
-        },
-        {},
-    )
-)
 _BY: Final = {"user": Speaker.USER, "me": Speaker.USER, "gm": Speaker.GM, "narrator": Speaker.GM}
 
 
@@ -290,8 +268,8 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     if (closing := arguments.get("end_scene")) is not None:
         summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
         proposals = await proposals_of(desk.canon, scene.space, scene.id)
-        became = [one for each in proposals if each.decision for one in each.decision.made]
-        outcomes = await outcomes_among(desk.canon, scene.space, became)
+        made = [one for each in proposals if each.decision for one in each.decision.made]
+        outcomes = await outcomes_among(desk.canon, scene.space, made)
         await finalize_scene(
             desk.canon,
             step(desk.caller, "end"),
@@ -344,21 +322,74 @@ async def _scene(
     same.sort(key=lambda each: each.audience == audience)
     same += [each for each in playing if each.id == named.lower()]
     if same:
-        return same[-1], False
+        return await _same_setting(desk, same[-1], arguments), False
     if is_uuid(named) or arguments.get("turns") is None:
         found = await desk.thing(named, Scene, path="/scene")
         assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
-        return found, False
+        return await _same_setting(desk, found, arguments), False
     place, late = arguments.get("place"), await story_of_late(desk.canon, desk.space.id)
     asked = SceneRequest(
         universe_id=space,
         title=checked(named, desk.canon.policy.limits.name, path="/scene"),
         location_id=None if place is None else (await desk.entity(place, path="/place")).id,
         time_ref=await desk.time(arguments, "when", at=late),
-        time_words=_words_of(arguments.get("when")),
+        time_words=await _words_kept(desk, arguments.get("when"), late),
         audience=audience,
     )
     return await open_scene(desk.canon, desk.caller, asked), True
+
+
+async def _same_setting(desk: Desk, scene: Scene, arguments: Arguments) -> Scene:
+    """Return a known scene; set a time and a place that it lacks, and refuse others.
+
+    Raises:
+        InvalidInput: `scene.other-setting`.
+    """
+    changes: list[SceneChange] = []
+    when, words = arguments.get("when"), _words_of(arguments.get("when"))
+    if when is not None and (words is None or words != scene.time_words):
+        at = await desk.time(arguments, "when", at=scene)
+        if at is not None and _is_more_precise(desk, scene, at, words):
+            changes.append(SceneDated(scene_id=scene.id, time_ref=at, time_words=words))
+    if (place := arguments.get("place")) is not None:
+        location, known = await desk.entity(place, path="/place"), scene.location_ref
+        if known is None:
+            changes.append(ScenePlaced(scene_id=scene.id, location_ref=EntityId(location.id)))
+        elif known not in family_of(location):
+            raise _other_setting(scene, "place")
+    if changes:
+        await update_scene(desk.canon, step(desk.caller, "setting"), scene.id, changes)
+    return scene
+
+
+def _is_more_precise(desk: Desk, scene: Scene, at: Instant, words: str | None) -> bool:
+    """Return whether a time is more precise than that of a scene; refuse another time."""
+    held, told = scene_time(scene, desk.calendar), time_said(at, words, desk.calendar)
+    if held is None or held.start == at:
+        return held is None or told.grain < held.grain
+    (begin, end), (start, stop) = (span_of(each, desk.calendar) for each in (held, told))
+    if told.counted or not (begin <= start < end or start <= begin < stop):
+        raise _other_setting(scene, "when")
+    return told.grain < held.grain
+
+
+def _other_setting(scene: Scene, other: str) -> InvalidInput:
+    message = (
+        f"The scene {scene.title!r} exists and has another /{other}. Leave /{other} out, or "
+        "give a new title in /scene to open another scene."
+    )
+    return InvalidInput("scene.other-setting", message, path=f"/{other}")
+
+
+async def _words_kept(desk: Desk, when: str | None, story: Story | None) -> str | None:
+    """Return the words of a time; those of the calendar if the time before is less precise."""
+    words, calendar = _words_of(when), desk.calendar
+    start = None if story is None else await present_of(desk.canon, story, calendar)
+    if words is None or start is None or start.grain <= Grain.DAY:
+        return words
+    read = read_roughly(words, calendar, start, path="/when")
+    vague = read.counted and read.grain > time_said(read.start, words, calendar).grain
+    return spoken_roughly(read, calendar) if vague else words
 
 
 def _words_of(when: str | None) -> str | None:
@@ -370,59 +401,4 @@ def _words_of(when: str | None) -> str | None:
     return None
 
 
-TELL: Final = Tool(
-    name="tell",
-    title="Tell",
-    description=(
-        "Record a text, the turns of a scene, a file, or records of your account, "
-        "unchanged. Use it when someone says, writes or sends something. It returns ids to "
-        'cite in propose; it does not make anything canon. Example: {"title": "Letter from '
-        'Hilde", "text": "The lighthouse is mine."}.'
-    ),
-    input_schema=takes(
-        {},
-        {
-            "text": TEXT.but(description="Text of a document, message or note."),
-            "title": named("Title of the text or file."),
-            "turns": array(_TURN).but(
-                maxItems=TURNS_MAX, description="Turns of a scene, in order."
-            ),
-            "scene": named("Title or id of the scene; a new title opens a scene."),
-            "place": named("Name or id of the existing location of a new scene."),
-            "when": named("Valid time of a new scene: a date, an RFC 3339 time or words."),
-            "for": names("Readers of a secret: gm or names; default everyone."),
-            "end_scene": TEXT.but(description="Summary of the scene; it closes the scene."),
-            "records": array(ANYTHING).but(
-                maxItems=RECORDS_MAX,
-                description="Account only: objects with a type and any fields.",
-            ),
-            "file": TEXT.but(description="File content in base64; give mime_type too."),
-            "path": TEXT.but(description="Path of a file on the server, if the server allows it."),
-            "mime_type": named("Media type of the file or text, such as application/pdf."),
-            "space": SPACE,
-        },
-    ),
-    output_schema=reply_schema(
-        {},
-        {
-            "document": TEXT,
-            "title": TEXT,
-            "passages": array(OBJECT),
-            "known_before": BOOLEAN,
-            "entities": array(OBJECT),
-            "warnings": array(TEXT),
-            "possible_duplicates": array(OBJECT),
-            "scene": TEXT,
-            "name": TEXT,
-            "opened": BOOLEAN,
-            "turns": array(OBJECT),
-            "closed": BOOLEAN,
-            "total": COUNT,
-        },
-    ),
-    roles=CONTRIBUTORS,
-    run=_tell,
-    read_only=False,
-    limits=_LIMITS,
-)
-TOOLS: Final = (TELL,)
+TOOLS: Final = (canon_tool("tell", _tell, CONTRIBUTORS, limits=_LIMITS),)

@@ -20,14 +20,13 @@ from canonry.cli.options import (
     IN_FILE,
     OUT_FILE,
     OUT_FOLDER,
-    awaited,
     examples,
     operator,
     progress,
     settings_from,
-    store_options,
+    store_command,
 )
-from canonry.cli.screen import data_output, tell_line
+from canonry.cli.screen import EXAMPLES, data_output, tell_line
 from canonry.language.texts.visible import visible
 from canonry.log.schemas.catalog_tables import TABLES, CatalogTable, Column, Form
 from canonry.readmodels.catalog import ID
@@ -224,33 +223,18 @@ SHOWN: Final = 20
 TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
 """(array, row), array by array in the order of the tables."""
 
-IMPORT_EPILOG: Final = """\
-\b
-Examples:
-  canonry catalog import catalog.json
-  canonry catalog import projects.csv entities.csv relations.csv
-  canonry catalog import catalog.json --dry-run
-  canonry catalog import catalog.json --lenient --json
-
-\b
-A JSON file is one object with any of the arrays projects, entities, sourceItems,
-distributionEvents, videos and relations. A CSV file has the name of its array.
-Both may be compressed by gzip, such as catalog.json.gz.
-"""
-
 
 @click.group()
 def catalog() -> None:
     """Import or export a catalog."""
 
 
-@catalog.command("import", epilog=IMPORT_EPILOG)
+@catalog.command("import", epilog=EXAMPLES["catalog"])
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--lenient", is_flag=True, help="Store the valid rows, and list the refused ones.")
 @click.option("--dry-run", is_flag=True, help="Check the files and store nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-@store_options
-@awaited
+@store_command
 async def import_(
     *, files: tuple[Path, ...], lenient: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> None:
@@ -268,7 +252,14 @@ async def import_(
                 caller = operator("canonry catalog import")
                 report = await import_catalog(store.canon, caller, found.arrays, told, **how)
     except InvalidInput as error:
-        _complain(error, found)
+        # Print all faults, if the error has several.
+        problems = error.details.get("problems", ())
+        if len(problems) > 1:
+            for problem in problems[:SHOWN]:
+                complain(str(problem))
+        if problems:
+            for line in found.divisions():
+                complain(line)
         raise
     if as_json:
         click.echo(json.dumps(_as_data(report), sort_keys=True))
@@ -291,8 +282,7 @@ async def import_(
     help="Write a CSV file for each array into this folder instead.",
 )
 @click.option("--project", "projects", multiple=True, metavar="UUID", help="Only these projects.")
-@store_options
-@awaited
+@store_command
 async def export(
     *, file: Path | None, folder: Path | None, projects: tuple[str, ...], **given: Any
 ) -> None:
@@ -309,7 +299,11 @@ async def export(
         with progress("exporting rows") as told:
             rows = export_catalog(store.canon, spaces, told)
             if folder is not None:
-                await _write_csv(rows, folder)
+                # Write each array to its own file in `folder`.
+                with ExitStack() as files:
+                    writers = _begun(folder, files)
+                    async for array, row in rows:
+                        writers[array].writerow([_cell(row[c.name]) for c in TABLES[array].columns])
                 return
             with data_output(file) as out:
                 await _write_json(rows, out)
@@ -337,14 +331,6 @@ def _next_array(out: TextIO, names: list[str], between: str) -> tuple[str, str]:
     return name, "\n"
 
 
-async def _write_csv(rows: TableRows, folder: Path) -> None:
-    """Write each array to its own file in `folder`."""
-    with ExitStack() as files:
-        writers = _begun(folder, files)
-        async for array, row in rows:
-            writers[array].writerow([_cell(row[c.name]) for c in TABLES[array].columns])
-
-
 def _begun(folder: Path, files: ExitStack) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     writers = {}
@@ -359,17 +345,6 @@ def _cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return LIST_MARK.join(value)
     return sheltered(value) if isinstance(value, str) else "" if value is None else value
-
-
-def _complain(error: InvalidInput, found: CatalogFiles) -> None:
-    """Print all faults, if the error has several."""
-    problems = error.details.get("problems", ())
-    if len(problems) > 1:
-        for problem in problems[:SHOWN]:
-            complain(str(problem))
-    if problems:
-        for line in found.divisions():
-            complain(line)
 
 
 def _as_data(report: CatalogImported) -> Mapping[str, Any]:

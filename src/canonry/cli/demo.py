@@ -9,8 +9,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, TextIO
 
 import click
 from mcp import Client, MCPError
@@ -111,10 +112,7 @@ def _no_settings(data: Path) -> Path:
 
 
 async def _host(
-    server: StdioServerParameters,
-    ready: "asyncio.Future[Client]",
-    over: asyncio.Event,
-    log: TextIO,
+    server: StdioServerParameters, ready: "asyncio.Future[Client]", over: asyncio.Event, log: TextIO
 ) -> None:
     """Run one client and its server, which must begin and end in the same task."""
     try:
@@ -234,10 +232,15 @@ async def play(agents: Troupe) -> None:
 
 
 class DemoWorld:
-    """The ids that the agents have created, by the names of the play."""
+    """The ids that the agents have created, by the names of the play.
+
+    `saltmere.json` has the first calls, and the turns and proposals of each scene. `@` precedes the
+    name of an id: that of a call's reply is `kept`, or also `called` in what is printed.
+    """
 
     def __init__(self, agents: Troupe, teller: Teller) -> None:
         """Start without ids."""
+        self._told = json.loads(files(__package__).joinpath("saltmere.json").read_bytes())
         self._agents = agents
         self._tell = teller
         self._ids: Ids = {}
@@ -248,58 +251,17 @@ class DemoWorld:
     async def open(self) -> None:
         """Create a universe, its document, its first entities, and a story."""
         self._tell.heading("1. The CanonKeeper opens a universe, from a document")
-        keeper = "CanonKeeper"
-        made = await self._agents.do(
-            keeper, "neo4j_create_universe", name="Saltmere", description="A harbour in the fog."
-        )
-        self._ids["universe"] = made["universe_id"]
-        source = await self._agents.do(
-            keeper,
-            "neo4j_create_source",
-            universe_id=self._ids["universe"],
-            doc_id="harbour-book",
-            title="The Harbour Book",
-            source_type="lore",
-            canon_level="canon",
-        )
-        self._ids["book"] = source["source_id"]
-        for name, kind, description in _THINGS:
-            entity = await self._agents.do(
-                keeper,
-                "neo4j_create_entity",
-                entity_class="EntityInstance",
-                universe_id=self._ids["universe"],
-                name=name,
-                entity_type=kind,
-                description=description,
-                properties={},
-                state_tags=["alive"] if kind == "character" else [],
-                confidence=1.0,
-                authority="source",
-                evidence_refs=[f"source:{self._ids['book']}"],
-            )
-            self._ids[name] = entity["entity_id"]
-            self._tell.call(entity["entity_id"], name)
-        place = await self._agents.do(
-            keeper,
-            "neo4j_create_relationship",
-            from_entity_id=self._ids["Ilsa Vane"],
-            to_entity_id=self._ids["The Quay"],
-            rel_type="LOCATED_IN",
-            authority="source",
-            evidence_refs=[f"source:{self._ids['book']}"],
-        )
-        self._tell.call(place["relationship_id"], "Ilsa is at the Quay")
-        story = await self._agents.do(
-            "Orchestrator",
-            "neo4j_create_story",
-            universe_id=self._ids["universe"],
-            title="The Dark Lamp",
-            story_type="one_shot",
-        )
-        self._ids["story"] = story["story_id"]
-        names = ", ".join(name for name, _, _ in _THINGS)
-        self._tell.note(f"Saltmere, with {names}; Ilsa is at the Quay.")
+        names = []
+        for call in self._told["opening"]:
+            arguments = {key: self._with_ids(value) for key, value in call["arguments"].items()}
+            reply = await self._agents.do(call["role"], call["tool"], **arguments)
+            named = call.get("called") or call["kept"]
+            self._ids[named] = reply[call["id"]]
+            if "called" in call:
+                self._tell.call(reply[call["id"]], named)
+            if call["tool"] == "neo4j_create_entity":
+                names.append(named)
+        self._tell.note(f"Saltmere, with {', '.join(names)}; Ilsa is at the Quay.")
 
     async def try_to_cheat(self) -> None:
         """Try to write canon without the right."""
@@ -318,7 +280,7 @@ class DemoWorld:
 
     async def play_scene(self, number: int) -> None:
         """Play a scene: append its turns, make its proposals, canonize it."""
-        scene = json.loads(_SCENES)[number]
+        scene = self._told["scenes"][number]
         self._tell.heading(scene["heading"])
         await self._open_scene(scene["title"], scene["place"])
         for turn in scene["turns"]:
@@ -328,7 +290,14 @@ class DemoWorld:
             self._ids["lantern fact"] = silver
         for proposal in scene["proposals"]:
             await self._propose(*proposal)
-        await self._canonize(scene["end"])
+        self._tell.heading(scene["end"])
+        await self._agents.do("CanonKeeper", "composite_canonize_scene", scene_id=self._scene)
+        listed = await self._agents.do(
+            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene, detail=True
+        )
+        decided = {each["proposal_id"]: each for each in listed["proposals"]}
+        for proposal_id, label in self._proposed.items():
+            self._tell.verdict(label, decided[proposal_id])
 
     async def ask_why(self) -> None:
         """Explain a fact down to its turn, and compare with the state before."""
@@ -430,18 +399,10 @@ class DemoWorld:
         """Return the value with ids in place of names."""
         if isinstance(value, list):
             return [self._with_ids(each) for each in value]
-        named = isinstance(value, str) and value.startswith("@")
-        return self._ids[value[1:]] if named else value
-
-    async def _canonize(self, heading: str) -> None:
-        self._tell.heading(heading)
-        await self._agents.do("CanonKeeper", "composite_canonize_scene", scene_id=self._scene)
-        listed = await self._agents.do(
-            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene, detail=True
-        )
-        decided = {each["proposal_id"]: each for each in listed["proposals"]}
-        for proposal_id, label in self._proposed.items():
-            self._tell.verdict(label, decided[proposal_id])
+        if not isinstance(value, str) or "@" not in value:
+            return value
+        kind, _, name = value.partition("@")
+        return kind + self._ids[name]
 
     async def _fact(self, statement: str) -> str:
         found = await self._agents.do(
@@ -451,59 +412,10 @@ class DemoWorld:
         return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
 
 
-_SCENES: Final = r"""[
-{"heading": "3. A scene is played: night at the lighthouse",
- "title": "Night at the lighthouse", "place": "Marrow Lighthouse",
- "turns": [["fall", "gm", "The rail gives way. Odo Brand falls into the black water."],
-           ["lantern", "Ilsa Vane", "I take the silver lantern and run down the stairs."],
-           ["ghost", "user", "Maybe a ghost pushed him?"]],
- "proposals": [
-  ["Odo Brand is dead", "fall", "gm", 0.95, "state_change",
-   {"entity_id": "@Odo Brand", "add": ["dead"], "remove": ["alive"]}],
-  ["Odo Brand falls from the gallery", "fall", "gm", 0.95, "event",
-   {"title": "Odo Brand falls from the gallery", "involved_entity_ids": ["@Odo Brand"],
-    "severity": 8}],
-  ["Ilsa carries the silver lantern", "lantern", "player", 0.9, "fact",
-   {"statement": "Ilsa Vane carries the silver lantern", "involved_entity_ids": ["@Ilsa Vane"]}],
-  ["A ghost haunts the lighthouse (a guess of the machine)", "ghost", "system", 0.6, "fact",
-   {"statement": "A ghost haunts Marrow Lighthouse",
-    "involved_entity_ids": ["@Marrow Lighthouse"]}],
-  ["Ilsa is at the lighthouse at nine", "lantern", "gm", 0.9, "relationship",
-   {"from_entity_id": "@Ilsa Vane", "to_entity_id": "@Marrow Lighthouse",
-    "rel_type": "LOCATED_IN", "since": "1207-11-03T21:00:00Z"}]],
- "end": "4. The CanonKeeper canonizes the scene"},
-{"heading": "5. A second scene: morning at the quay",
- "title": "Morning at the quay", "place": "The Quay",
- "turns": [["door", "user", "Odo kicks in the door of the tavern!"],
-           ["elsewhere", "user", "And at nine, Ilsa was here at the quay."],
-           ["brass", "gm", "Look closer: the lantern was brass all along."]],
- "proposals": [
-  ["Odo, who is dead, kicks in a door", "door", "player", 0.9, "event",
-   {"title": "Odo Brand kicks in the tavern door", "actor_ids": ["@Odo Brand"],
-    "involved_entity_ids": ["@Odo Brand"]}],
-  ["A player declares Odo alive, against the game master", "door", "player", 0.9, "fact",
-   {"statement": "Odo Brand is not dead", "involved_entity_ids": ["@Odo Brand"]}],
-  ["At that same hour Ilsa was at the Quay, says a player", "elsewhere", "player", 0.9,
-   "relationship", {"from_entity_id": "@Ilsa Vane", "to_entity_id": "@The Quay",
-                    "rel_type": "LOCATED_IN", "since": "1207-11-03T21:00:00Z"}],
-  ["The game master retcons: the lantern is brass", "brass", "gm", 0.9, "fact",
-   {"statement": "Ilsa Vane carries a brass lantern", "involved_entity_ids": ["@Ilsa Vane"],
-    "replaces": "@lantern fact"}]],
- "end": "6. The CanonKeeper canonizes the second scene"}]"""
-"""The turns and proposals of each scene; `@` marks a name with an id."""
-_THINGS = (
-    ("Ilsa Vane", "character", "A ferrywoman who knows every stair in town."),
-    ("Odo Brand", "character", "The harbour master, who knows every secret."),
-    ("Marrow Lighthouse", "location", "A tower whose lamp went dark."),
-    ("The Quay", "location", "Wet stones, ropes and gulls."),
-)
-
-
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
 
 EPILOG = examples(
-    "canonry demo",
-    "canonry demo --keep ./saltmere && canonry verify --data ./saltmere",
+    "canonry demo", "canonry demo --keep ./saltmere && canonry verify --data ./saltmere"
 )
 
 

@@ -14,7 +14,7 @@ from typing_extensions import override
 from canonry import __version__
 from canonry.app.file_modes import private_files
 from canonry.app.packages import missing_commands, require_package
-from canonry.cli.screen import take_streams
+from canonry.cli.screen import EXAMPLES, take_streams
 from canonry.language.texts.visible import visible_line
 from canonry.values.errors import (
     BrokenInvariant,
@@ -44,7 +44,10 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "changes": (f"{_PEOPLE}:changes", "List what was written since a time."),
     "proposals": (f"{_PEOPLE}:proposals", "List what needs a decision."),
     "decide": (f"{_PEOPLE}:decide", "Decide a proposal, merge entities, or retcon."),
-    "import": ("canonry.cli.imports:imports", "Import transcripts, documents or an exported log."),
+    "import": (
+        "canonry.cli.imports:imports",
+        "Import chats, notes, transcripts, documents or a log.",
+    ),
     "catalog": ("canonry.cli.catalog:catalog", "Import or export a catalog."),
     "world": ("canonry.cli.world.command:world", "Import, draw and check worlds for play."),
     "export": ("canonry.cli.upkeep:export", "Write the whole log as JSON Lines."),
@@ -53,10 +56,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "backup": ("canonry.cli.upkeep:backup", "Back up the store while servers run."),
     "restore": ("canonry.cli.upkeep:restore", "Restore a backup into an empty folder."),
     "move": ("canonry.cli.upkeep:move", "Move a store into a database, or back."),
-    "move-space": (
-        "canonry.cli.upkeep:move_space",
-        "Move a space to another server.",
-    ),
+    "move-space": ("canonry.cli.upkeep:move_space", "Move a space to another server."),
     "erase": ("canonry.cli.erase:erase", "Erase the content of an item permanently."),
     "undo": ("canonry.cli.erase:undo", "Withdraw one file, import or correction."),
     "retain": ("canonry.cli.erase:retain", "Withdraw and erase sources that are too old."),
@@ -83,24 +83,6 @@ REFUSED: Final = 3
 UNAVAILABLE: Final = 4
 DEFECT: Final = 5
 INTERRUPTED: Final = 130
-
-EPILOG: Final = """\
-\b
-Try it:
-  canonry demo
-  canonry serve
-  canonry tools propose
-
-\b
-Exit codes:
-  0    done
-  1    the command ran and reports problems
-  2    the command or a setting is wrong
-  3    refused: not found, not allowed, in conflict, or a damaged or newer store
-  4    not available now; run the same command again later
-  5    a defect of Canonry itself
-  130  interrupted
-"""
 
 
 class LazyGroup(click.Group):
@@ -207,7 +189,11 @@ def complain(*messages: str) -> None:
         click.echo(f"canonry: {visible_line(each)}", err=True)
 
 
-@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    epilog=EXAMPLES["canonry"],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="canonry")
 @click.option(
     "--debug", is_flag=True, envvar="CANONRY_DEBUG", help="Show where an error arose in the code."

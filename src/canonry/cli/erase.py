@@ -12,12 +12,7 @@ from canonry.app.recalling import forget_erased
 from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store
 from canonry.assistant.explaining import says
-from canonry.canon.commands.retcon_things import (
-    Retconnable,
-    SceneRetcon,
-    list_resting_on_scene,
-    retcon_scene,
-)
+from canonry.canon.commands.retcon_things import Retconnable, list_resting_on_scene, retcon_scene
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, within_account
@@ -32,12 +27,11 @@ from canonry.canon.upkeep.erase import (
     plan_erasure,
 )
 from canonry.canon.upkeep.erase import erase as erase_things
-from canonry.cli.options import awaited, operator, settings_from, store_options
-from canonry.cli.screen import tell_line
+from canonry.cli.options import operator, settings_from, store_command
+from canonry.cli.screen import EXAMPLES, tell_line
 from canonry.log.entries import THING_KINDS
-from canonry.log.items.sources import Source
 from canonry.narrative.toolset.canonizing import says as says_of_upkeep
-from canonry.records.usecases.withdrawing import Withdrawal, list_due, withdraw_source
+from canonry.records.usecases.withdrawing import list_due, withdraw_source
 from canonry.records.usecases.withdrawing import retain as keep_to
 from canonry.values.errors import NotFound
 from canonry.values.ids import is_uuid
@@ -47,23 +41,6 @@ from canonry.values.provenance import Actor
 
 SHOWN_MAX: Final = 100
 """The most mentions that are listed. All are counted."""
-
-EPILOG = """\
-\b
-Examples:
-  canonry erase --find "Mara Voss"                                   lists texts with the name
-  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would be erased
-  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057 --yes  erases it
-
-\b
-Other texts that mention the name stay, and are listed. With --mentions erase, the turns, memories,
-proposals, facts, events and snippets among them are erased too.
-
-\b
-You cannot undo this. Older backups and exports still contain the content.
-Scenes, stories and universes contain the words of several people, and cannot be erased.
-"""
-
 
 _WITH: Final = {
     "entity": ", with all items about it",
@@ -80,7 +57,7 @@ def _kinds(command: Any) -> Any:
     return command
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["erase"])
 @click.option("--find", metavar="NAME", help="List the texts that contain NAME, with their ids.")
 @_kinds
 @click.option(
@@ -98,8 +75,7 @@ def _kinds(command: Any) -> Any:
 )
 @click.option("--reason", default="erased by the operator", help="Reason, kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Erase now. Without it, only the plan is shown.")
-@store_options
-@awaited
+@store_command
 async def erase(
     *,
     find: str | None,
@@ -181,18 +157,6 @@ def _print_mentions(mentions: Sequence[Mention]) -> None:
 
 LISTED_MAX: Final = 20
 
-UNDO: Final = """\
-\b
-Examples:
-  canonry undo                                                        lists the newest sources
-  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057          shows what would be withdrawn
-  canonry undo --source 01890a5d-ac96-774b-bcce-b302099a8057 --yes    withdraws it
-
-\b
-Statements of other sources stay. A withdrawn source is still in the log: import it again to restore
-it, or run canonry erase to remove it permanently.
-"""
-
 RETAIN: Final = """\
 \b
 Examples:
@@ -207,13 +171,12 @@ Erased content cannot be restored; older backups still contain it.
 _yes = click.option("--yes", is_flag=True, help="Do it now. Without it, the plan is only shown.")
 
 
-@click.command(epilog=UNDO)
+@click.command(epilog=EXAMPLES["undo"])
 @click.option("--source", metavar="ID", help="Id of the source, as the list shows it.")
 @click.option("--user", metavar="ID", help="Owner of the account.  [default: the local user]")
 @click.option("--reason", default="withdrawn by the operator", help="Reason, kept in the log.")
 @_yes
-@store_options
-@awaited
+@store_command
 async def undo(
     *, source: str | None, user: str | None, reason: str, yes: bool, **given: Any
 ) -> None:
@@ -228,7 +191,14 @@ async def undo(
         where = (within_account(caller), account_of(caller))
         asked = partial(withdraw_source, store.canon, *where, source.lower())
         told = await asked(reason=reason, dry_run=not yes)
-    _tell(told, done=yes)
+    verb = "withdrawn" if yes else "would be withdrawn"
+    click.echo(f"{len(told.sources):6} sources       {verb}")
+    click.echo(f"{told.observations:6} observations  {verb}")
+    click.echo(f"{told.relations:6} relations     {verb}")
+    click.echo(f"{len(told.gone):6} entities      that no other source describes")
+    click.echo(f"{len(told.changed):6} entities      that other sources describe; they stay")
+    if not yes:
+        click.echo("\nNothing was changed. Add --yes to withdraw it.")
 
 
 @click.command(epilog=RETAIN)
@@ -236,8 +206,7 @@ async def undo(
 @click.option("--withdrawn-days", type=click.IntRange(0), help="Days from withdrawal to erasure.")
 @click.option("--user", metavar="ID", help="Only the account of ID.  [default: all accounts]")
 @_yes
-@store_options
-@awaited
+@store_command
 async def retain(
     *,
     brought_days: int | None,
@@ -281,44 +250,17 @@ async def _list(canon: Canon, caller: Caller) -> None:
     every = every_item(partial(canon.state.sources, account_of(caller).space))
     newest = sorted([s async for s in every], key=lambda s: (s.created_at, s.position))
     for each in newest[: -LISTED_MAX - 1 : -1]:
-        tell_line(f"--source {each.id}  {render_instant(each.created_at)}  {_called(each)}")
+        called = f"{each.source_type} {each.file_name or each.title}".strip()
+        tell_line(f"--source {each.id}  {render_instant(each.created_at)}  {called}")
     if not newest:
         click.echo("This account has no sources.")
 
 
-def _called(source: Source) -> str:
-    return f"{source.source_type} {source.file_name or source.title}".strip()
-
-
-def _tell(told: Withdrawal, *, done: bool) -> None:
-    verb = "withdrawn" if done else "would be withdrawn"
-    click.echo(f"{len(told.sources):6} sources       {verb}")
-    click.echo(f"{told.observations:6} observations  {verb}")
-    click.echo(f"{told.relations:6} relations     {verb}")
-    click.echo(f"{len(told.gone):6} entities      that no other source describes")
-    click.echo(f"{len(told.changed):6} entities      that other sources describe; they stay")
-    if not done:
-        click.echo("\nNothing was changed. Add --yes to withdraw it.")
-
-
-RETCON_EPILOG: Final = """\
-\b
-Examples:
-  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057        shows what would be retconned
-  canonry retcon --scene 01890a5d-ac96-774b-bcce-b302099a8057 --yes  retcons it
-
-\b
-Retconned items stay readable in the log. Statements that they had ended hold again. Items that
-possibly depend on the scene are listed and stay.
-"""
-
-
-@click.command(epilog=RETCON_EPILOG)
+@click.command(epilog=EXAMPLES["retcon"])
 @click.option("--scene", "scene_id", metavar="ID", required=True, help="The scene to retcon.")
 @click.option("--reason", default="retconned by the operator", help="Reason, kept in the log.")
 @click.option("--yes", is_flag=True, help="Retcon now. Without it, only the list is shown.")
-@store_options
-@awaited
+@store_command
 async def retcon(*, scene_id: str, reason: str, yes: bool, **given: Any) -> None:
     """Retcon everything that a scene made canon, and everything that certainly depends on it."""
     if not is_uuid(scene_id.lower()):
@@ -328,10 +270,6 @@ async def retcon(*, scene_id: str, reason: str, yes: bool, **given: Any) -> None
         listed = await list_resting_on_scene(store.canon, caller, scene_id.lower())
         if yes:
             done = await retcon_scene(store.canon, caller, scene_id.lower(), reason=reason)
-    _retcon_print(listed, done)
-
-
-def _retcon_print(listed: SceneRetcon, done: SceneRetcon | None) -> None:
     certain = [each.thing for each in listed.dependents if each.certain]
     possible = [each.thing for each in listed.dependents if not each.certain]
     _retcon_list("made by the scene", listed.made)

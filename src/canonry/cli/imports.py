@@ -1,36 +1,41 @@
 """`canonry import`: import transcripts, documents or an exported log."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import click
 
 from canonry.app.filing import files_beside
 from canonry.app.stores import open_kept_store
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
-from canonry.canon.ports.files import DocumentLimits
-from canonry.canon.session.caller import Progress
+from canonry.canon.ports.files import DocumentLimits, FileHint
+from canonry.canon.session.caller import Caller, Progress
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import import_log
 from canonry.cli.options import (
     AS_JSON,
     IMPORTER,
     IN_FILE,
     IN_FOLDER,
-    awaited,
     examples,
     operator,
     progress,
     settings_from,
-    store_options,
+    store_command,
 )
-from canonry.cli.screen import tell_line
+from canonry.cli.screen import EXAMPLES, tell_line
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.sources import SourceType
+from canonry.log.schemas.schemas import TruthRelation
 from canonry.narrative.usecases.transcripts import (
     ImportReport,
     ImportRequest,
@@ -41,7 +46,9 @@ from canonry.narrative.usecases.transcripts import (
     plain,
 )
 from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.records.usecases.files import import_files, require_whole
+from canonry.records.usecases.files import GivenFile, import_files, require_whole
+from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.relationships import relate_entities
 from canonry.values.calendar_dates import read_date
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.json_values import decode_json
@@ -207,23 +214,8 @@ KINDS: Final = {
 
 LEVELS: Final = ("proposed", "canon", "authoritative")
 
-EPILOG = """\
-\b
-Examples:
-  canonry import documents rules.pdf house-rules.md --universe Exandria
-  canonry import documents old.txt --charset windows-1252 --universe Exandria \\
-      --source-type lore --level canon
 
-\b
-Each file becomes a source. Its text is cut at sections, paragraphs and sentences into snippets of
-about 500 tokens, which agents can search and cite as snippet:ID. A known text adds nothing, also
-from another folder. A changed file adds its snippets; those of the older version stay. Files with
-the same name in different folders are different documents. Give --doc-id to import a new edition
-from another folder.
-"""
-
-
-@click.command("documents", epilog=EPILOG)
+@click.command("documents", epilog=EXAMPLES["documents"])
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
 @click.option(
@@ -244,8 +236,7 @@ from another folder.
 @click.option("--charset", metavar="NAME", help="Encoding of texts that are not UTF-8.")
 @IMPORTER
 @AS_JSON
-@store_options
-@awaited
+@store_command
 async def documents(
     *,
     files: tuple[Path, ...],
@@ -339,26 +330,122 @@ async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) ->
         raise type(error)(error.code, message, **error.details) from error
 
 
-TRANSCRIPT_EPILOG = """\
-\b
-Examples:
-  canonry import transcript C1E001.json C1E002.json --universe Exandria
-  canonry import transcript session.json --universe Home --gm Anna --cast Ben=Thorin
+# Chats and notes: exports of assistants and messengers, and folders of Markdown, become records of
+# the account. A note is related to those that it links to.
 
-\b
-Shapes of files:
-  [{"speaker": "GM", "text": "It rains."}, {"speaker": "Ben", "text": "I wait."}]
-  {"title": "Session 1", "turns": [...],
-   "summaries": [{"start": 0, "end": 1, "text": "Thorin waits in the rain."}]}
-  both with "date": "2023-05-08" of the session, or "said_at" of a turn; if you add dates later,
-  import the file again
-  CRD3: TURNS with NAMES and UTTERANCES, and NAME.aligned-4.json beside it
+_ENDINGS: Final = {"chats": (".json", ".jsonl", ".txt", ".zip"), "notes": (".md", ".markdown")}
+_SUBJECTS: Final = {"chats": "exports of chats", "notes": "Markdown notes"}
+_READ: Final = 1 << 20
+"""Characters that are read at a time, so that an export of any length takes little memory."""
 
-\b
-Each file becomes an episode of the story. A scene ends with the span of a summary. Each summary is
-proposed as an event with the turns that support it, and judged. A second import adds nothing; to
-continue an interrupted import, run it again.
-"""
+_CONVERSATION: Final = frozenset({"mapping", "chat_messages"})
+_LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})|\]\(([^()\s#]{1,300})")
+_COUNTED: Final = ("files", "sources", "known", "records", "links")
+
+
+def _bringing(kind: str) -> click.Command:
+    """Make the command that brings chats or notes into the account."""
+
+    @click.command(kind, help=f"Import {_SUBJECTS[kind]} into your account.", epilog=EXAMPLES[kind])
+    @click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+    @IMPORTER
+    @AS_JSON
+    @store_command
+    async def command(
+        *, paths: tuple[Path, ...], agent_type: str, as_json: bool, **given: Any
+    ) -> None:
+        caller = operator(f"canonry import {kind}", agent_type=agent_type)
+        counts, unread = Counter(dict.fromkeys(_COUNTED, 0)), dict[str, str]()
+        notes: dict[str, tuple[str, str]] = {}
+        async with await open_kept_store(settings_from(given)) as store:
+            with progress("importing files") as told:
+                for path, name in _within(paths, _ENDINGS[kind]):
+                    counts["files"] += 1
+                    told(counts["files"], None)
+                    try:
+                        for part in _parts(path):
+                            one = await _bring(store.canon, caller, (name, part), counts, unread)
+                            notes |= {name: (one, part.decode())} if kind == "notes" else {}
+                    except CanonryError as error:
+                        unread[name] = error.message
+            counts["links"] = await _relate_notes(store.canon, caller, notes)
+        if as_json:
+            click.echo(json.dumps({**counts, "unread": unread}, sort_keys=True))
+            return
+        click.echo(", ".join(f"{counts[each]} {each}" for each in _COUNTED))
+        for name, why in unread.items():
+            tell_line(f"not read: {name}: {why}")
+
+    return command
+
+
+async def _bring(
+    canon: Canon,
+    caller: Caller,
+    source: tuple[str, bytes],
+    counts: Counter[str],
+    unread: dict[str, str],
+) -> str:
+    """Ingest one source, and return the id of its first record."""
+    given = GivenFile(data=source[1], hint=FileHint(name=source[0]))
+    done = await ingest_file(canon, caller, account_of(caller), given)
+    counts.update(sources=1, known=done.deduplicated)
+    if done.recorded is not None:
+        counts["records"] += done.recorded.total
+        told = [each.message for each in done.recorded.warnings if not each.path]
+        unread |= {source[0]: " ".join(told)} if told else {}
+    said = await canon.state.observations_from(done.source.id, limit=1, offset=0)
+    return said.items[0].entity_id if said.items else ""
+
+
+async def _relate_notes(canon: Canon, caller: Caller, notes: Mapping[str, tuple[str, str]]) -> int:
+    """Relate notes to those that they name or lead to; return the number of new relations."""
+    ids: dict[str, str] = {}
+    for name, (one, _) in notes.items():
+        bare = name.rpartition(".")[0].casefold()
+        ids = {bare.rpartition("/")[2]: one, **ids, bare: one}
+    new = 0
+    for one, text in notes.values():
+        links = (unquote(wiki or path.rpartition(".")[0]) for wiki, path in _LINK.findall(text))
+        others = dict.fromkeys(ids.get(each.strip().casefold(), one) for each in links)
+        for ends in [(one, other) for other in others if other != one]:
+            _, existed = await relate_entities(canon, caller, TruthRelation.REFERS_TO, ends, {})
+            new += not existed
+    return new
+
+
+def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the files with these endings and their names within a folder, without hidden ones."""
+    for path in paths:
+        for each in sorted(path.rglob("*")) if path.is_dir() else (path,):
+            name = each.relative_to(path).as_posix() if path.is_dir() else each.name
+            hidden = any(part.startswith(".") for part in name.split("/"))
+            if each.is_file() and not hidden and each.suffix.lower() in endings:
+                yield each, name
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file; a large export conversation by conversation."""
+    decoder, listed = json.JSONDecoder(), path.suffix.lower() == ".json"
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        text = file.read(_READ).lstrip() if listed and path.stat().st_size >= _READ else ""
+        listed, text = text.startswith("["), text.removeprefix("[")
+        while listed and not (text := text.lstrip(" \n\r\t,")).startswith("]"):
+            try:
+                value, end = decoder.raw_decode(text)
+            except ValueError as error:
+                if not (more := file.read(max(_READ, len(text)))):
+                    message = "The export ends within a conversation. Download it again."
+                    raise InvalidInput("document.damaged", message) from error
+                text += more
+                continue
+            if not isinstance(value, dict) or _CONVERSATION.isdisjoint(value):
+                listed = False  # such as messages of Slack, which are one conversation
+            else:
+                yield json.dumps([value], ensure_ascii=False).encode()
+                text = text[end:]
+    if not listed:
+        yield path.read_bytes()
 
 
 LOG_EPILOG = examples(
@@ -371,13 +458,14 @@ LOG_EPILOG = examples(
 
 @click.group()
 def imports() -> None:
-    """Import transcripts, documents or an exported log."""
+    """Import chats, notes, transcripts, documents or an exported log."""
 
 
-imports.add_command(documents)
+for _command in (documents, *map(_bringing, _ENDINGS)):
+    imports.add_command(_command)
 
 
-@imports.command(epilog=TRANSCRIPT_EPILOG)
+@imports.command(epilog=EXAMPLES["transcript"])
 @click.argument("files", type=IN_FILE, nargs=-1, required=True)
 @click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
 @click.option("--story", metavar="TITLE", help="The campaign.  [default: the universe's name]")
@@ -391,8 +479,7 @@ imports.add_command(documents)
 @click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Repeatable.")
 @IMPORTER
 @AS_JSON
-@store_options
-@awaited
+@store_command
 async def transcript(
     *,
     files: tuple[Path, ...],
@@ -407,12 +494,18 @@ async def transcript(
     """Turn transcripts into a universe, a story, scenes and turns, and canonize the scenes."""
     settings = settings_from(given)
     transcripts = read_transcripts(files)
+    found: dict[str, str] = {}
+    for each in casts:
+        speaker, equals, character = each.partition("=")
+        if not equals or not speaker.strip() or not character.strip():
+            raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}.")
+        found[normalised_name(speaker)] = _imports_name(character, "--cast")
     request = ImportRequest(
         universe=_imports_name(universe, "--universe"),
         story=_imports_name(story or universe, "--story"),
         transcripts=transcripts,
         gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
-        casting=_casting(casts),
+        casting=found,
     )
     caller = operator("canonry import transcript", agent_type=agent_type)
     async with await open_kept_store(settings) as store:
@@ -428,16 +521,6 @@ def _imports_name(text: str, option: str) -> str:
     if not 0 < len(plain(text)) <= NAME_MAX:
         raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters.")
     return plain(text)
-
-
-def _casting(casts: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in casts:
-        speaker, equals, character = each.partition("=")
-        if not equals or not speaker.strip() or not character.strip():
-            raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}.")
-        found[normalised_name(speaker)] = _imports_name(character, "--cast")
-    return found
 
 
 def _print(report: ImportReport) -> None:
@@ -476,8 +559,7 @@ def _print(report: ImportReport) -> None:
     metavar="INSTANT",
     help="Leave out commits from this time on, such as 2026-03-01T12:00:00Z.",
 )
-@store_options
-@awaited
+@store_command
 async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
     """Append the commits of FILE, an export of `canonry export`, without any change.
 

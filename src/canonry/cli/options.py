@@ -67,16 +67,6 @@ class SettingsCommand(click.Command):
                 formatter.write_dl(lines)
 
 
-def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Return a synchronous command that runs the coroutine in its own event loop."""
-
-    @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        asyncio.run(command(*args, **kwargs))
-
-    return run
-
-
 _OF_A_STORE: Final = [row for row in SETTINGS if row.group == STORE]
 STORE_FIELDS: Final = ("config", *(row.field for row in _OF_A_STORE))
 """The names of the options that `store_options` adds."""
@@ -85,6 +75,16 @@ STORE_FIELDS: Final = ("config", *(row.field for row in _OF_A_STORE))
 def store_options(command: F) -> F:
     """Add `--config` and the settings of a store."""
     return _with_rows(command, _OF_A_STORE)
+
+
+def store_command(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Return a command that runs the coroutine, with `--config` and the settings of a store."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(command(*args, **kwargs))
+
+    return store_options(run)
 
 
 def token_options(command: F) -> F:

@@ -303,7 +303,8 @@ decide = _command(
     "verdict of",
     (
         "Make a decision. VERDICT: judge (let the rules decide), accept, reject or waive a "
-        "proposal; merge two entities into the first, or separate them; retcon a statement that "
+        "proposal; merge two entities into the first, or separate them; split what documents say "
+        "of an entity into another; retcon a statement that "
         "never held; end a relation; read an unclear field of a document."
     ),
     "judge 01890a5d-ac96-774b-bcce-b302099a8057",

@@ -16,6 +16,7 @@ from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
 from canonry.cli.entry import complain, importing
 from canonry.cli.options import SettingsCommand, all_options, examples, settings_from, store_options
+from canonry.cli.screen import EXAMPLES
 from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
@@ -111,28 +112,8 @@ def _behind_door(gateway: "Gateway", principal: "Principal | None", bearers: "Be
 
 _MIB: Final = 1024 * 1024
 
-SERVE_EPILOG = """\
-\b
-One client over standard input and output:
-  canonry serve
-One client that may only read:
-  canonry serve --agent-type Reader
-Several clients of this machine over HTTP:
-  canonry serve --http 127.0.0.1:8000 --agent-type Contributor
-A published contract for one agent type, or for several in one client:
-  canonry serve --toolsets narrative --contract-only --agent-type Orchestrator
-  canonry serve --toolsets narrative --trust-meta
 
-\b
-Each option is also an environment variable and a key of the settings file:
-  --agent-type X    CANONRY_AGENT_TYPE=X    agent_type = "X"
-  --auth-issuer X   CANONRY_AUTH_ISSUER=X   [auth] issuer = "X"
-Set the thresholds of canon in the file only:
-  [policy.scoring] threshold = 0.5
-"""
-
-
-@click.command(cls=SettingsCommand, epilog=SERVE_EPILOG)
+@click.command(cls=SettingsCommand, epilog=EXAMPLES["serve"])
 @all_options
 def serve(**given: Any) -> None:
     """Serve agents over standard input and output, or over HTTP with --http.
@@ -231,6 +212,8 @@ def notice(message: str) -> None:
 def server_options(settings: Settings) -> ServerOptions:
     """Return the options of the server from the settings."""
     mode: ErrorMode = "jsonrpc" if settings.error_mode == "jsonrpc" else "result"
+    connections = max(1, int(settings.http_connections))
+    each = settings.http_connections_each
     return ServerOptions(
         error_mode=mode,
         allow_unprotected=settings.http_public,
@@ -239,20 +222,14 @@ def server_options(settings: Settings) -> ServerOptions:
         trusted_proxies=settings.http_trusted_proxies,
         dialogue_seconds=settings.dialogue_seconds,
         public_url=settings.truth_public_url,
-        limits=_limits(settings),
+        limits=HttpLimits(
+            connections=connections,
+            each_address=max(1, connections // 2 if each is None else int(each)),
+            idle_seconds=settings.http_idle,
+            each_principal=max(1, int(settings.http_sessions_each)),
+            in_flight_bytes=int(settings.http_in_flight * _MIB),
+        ),
         bearer=_bearer(settings),
-    )
-
-
-def _limits(settings: Settings) -> HttpLimits:
-    connections = max(1, int(settings.http_connections))
-    each = settings.http_connections_each
-    return HttpLimits(
-        connections=connections,
-        each_address=max(1, connections // 2 if each is None else int(each)),
-        idle_seconds=settings.http_idle,
-        each_principal=max(1, int(settings.http_sessions_each)),
-        in_flight_bytes=int(settings.http_in_flight * _MIB),
     )
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -133,6 +132,10 @@ def example_of(schema: Any) -> Any:
 
 
 def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
+    run = tool.compose or tool.run
+    inner = inspect.unwrap(getattr(run, "func", run))
+    module = getattr(inner, "__module__", type(inner).__module__)
+    line = inner.__code__.co_firstlineno if inspect.isfunction(inner) else 1
     return {
         "name": tool.name,
         "toolset": toolset.name,
@@ -143,7 +146,7 @@ def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
         "read_only": tool.read_only,
         "destructive": tool.destructive,
         "idempotent": tool.idempotent,
-        "lives_in": _place(tool.compose or tool.run),
+        "lives_in": f"src/{module.replace('.', '/')}.py:{line}",
         "example": _example(tool),
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
@@ -155,13 +158,6 @@ def _example(tool: Tool) -> Any:
     _, _, text = tool.description.partition("Example: ")
     made = not text.startswith("{")
     return example_of(tool.input_schema) if made else json.JSONDecoder().raw_decode(text)[0]
-
-
-def _place(run: Callable[..., Any]) -> str:
-    inner = inspect.unwrap(getattr(run, "func", run))
-    module = getattr(inner, "__module__", type(inner).__module__)
-    line = inner.__code__.co_firstlineno if inspect.isfunction(inner) else 1
-    return f"src/{module.replace('.', '/')}.py:{line}"
 
 
 def _print_json(value: Any) -> None:

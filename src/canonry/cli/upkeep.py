@@ -26,13 +26,12 @@ from canonry.cli.options import (
     OUT_FOLDER,
     SettingsCommand,
     all_options,
-    awaited,
     examples,
     progress,
     settings_from,
-    store_options,
+    store_command,
 )
-from canonry.cli.screen import data_output, tell_line, whole_file
+from canonry.cli.screen import EXAMPLES, data_output, tell_line, whole_file
 from canonry.readmodels.ports.view import Verification
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.asking import export_account
@@ -59,8 +58,7 @@ if TYPE_CHECKING:
     default=None,
     help="Rebuild only the views, or all vectors of the search by meaning.",
 )
-@store_options
-@awaited
+@store_command
 async def rebuild(*, only: str | None, **given: Any) -> None:
     """Rebuild all views from the records, and drop a damaged vector index.
 
@@ -106,8 +104,7 @@ async def _rebuild_vectors(settings: Settings) -> int:
     )
 )
 @click.argument("target", type=OUT_FOLDER)
-@store_options
-@awaited
+@store_command
 async def backup(*, target: Path, **given: Any) -> None:
     """Copy the store into the new folder TARGET; servers may keep running.
 
@@ -139,8 +136,7 @@ Example:
 """
 )
 @click.argument("source", type=IN_FOLDER)
-@store_options
-@awaited
+@store_command
 async def restore(*, source: Path, **given: Any) -> None:
     """Restore the backup in SOURCE into an empty data folder.
 
@@ -155,21 +151,7 @@ async def restore(*, source: Path, **given: Any) -> None:
     )
 
 
-EPILOG = """\
-\b
-Examples:
-  canonry verify
-  canonry verify --record heads.json          keep this file on another disk
-  canonry verify --against heads.json         later: compare with that file
-  canonry verify --against backup/manifest.json
-
-\b
-It finds altered bytes, gaps, and views that differ from their records. With --against, it also
-finds commits that were cut off or replaced since the heads were recorded.
-"""
-
-
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["verify"])
 @click.option(
     "--against",
     type=IN_FILE,
@@ -183,8 +165,7 @@ finds commits that were cut off or replaced since the heads were recorded.
     help="Write the heads to FILE if no problem is found.",
 )
 @AS_JSON
-@store_options
-@awaited
+@store_command
 async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
     """Check all hash chains, views and files against the records.
 
@@ -205,7 +186,9 @@ async def verify(*, against: Path | None, record: Path | None, as_json: bool, **
     if verification.findings:
         raise click.exceptions.Exit(1)
     if record is not None:
-        _record(record, verification)
+        text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
+        with whole_file(record) as out:
+            out.write(text + "\n")
 
 
 def read_heads(path: Path) -> Heads:
@@ -241,12 +224,6 @@ def _print(verification: Verification) -> None:
         f"all is well: {verification.commits} commits in {len(verification.heads)} spaces, "
         f"{verification.things} items"
     )
-
-
-def _record(file: Path, verification: Verification) -> None:
-    text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
-    with whole_file(file) as out:
-        out.write(text + "\n")
 
 
 def _data(verification: Verification) -> dict[str, Any]:
@@ -340,8 +317,7 @@ EXPORT_EPILOG = examples(
     metavar="USER",
     help="Only the records of this user, in JSON for other programs; `me` is the local user.",
 )
-@store_options
-@awaited
+@store_command
 async def export(
     *, file: Path | None, files: Path | None, account: str | None, **given: Any
 ) -> None:
@@ -401,8 +377,7 @@ KINDS = click.Choice(["embedded", *SERVERS])
 )
 @click.option("--from", "source", type=KINDS, required=True, help="Kind of the present store.")
 @click.option("--to", "target", type=KINDS, required=True, help="Kind of the new store.")
-@store_options
-@awaited
+@store_command
 async def move(*, source: str, target: str, **given: Any) -> None:
     """Copy a whole store with its files into another kind of store.
 
@@ -450,24 +425,10 @@ async def _opened(settings: Settings, kind: str, *, existing: bool = False) -> K
     return await open_kept_store(replace(settings, recall_embedder="none"), existing=existing)
 
 
-STORE_EPILOG = """\
-\b
-Examples:
-  canonry move-space                                 lists spaces and servers
-  canonry move-space Saltmere --to db2.example:5432/canonry
-
-\b
-List the servers in records.shards, in the settings of every process. Servers may keep running:
-reads continue, and writes to the space wait about a second at the end. To continue an interrupted
-move, run it again; until then the space stays on its old server.
-"""
-
-
-@click.command("move-space", epilog=STORE_EPILOG)
+@click.command("move-space", epilog=EXAMPLES["move-space"])
 @click.argument("space", required=False, metavar="[SPACE]")
 @click.option("--to", "target", metavar="SERVER", help="New server: HOST:PORT/DATABASE.")
-@store_options
-@awaited
+@store_command
 async def move_space(*, space: str | None, target: str | None, **given: Any) -> None:
     """Move a space to another server during use, or list the server of each space."""
     if (space is None) != (target is None):

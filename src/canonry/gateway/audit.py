@@ -2,7 +2,7 @@
 
 import traceback
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -180,9 +180,9 @@ class Audit:
         """Send the lines to another log from now on, for example that of a host."""
         self._write = write
 
-    def tell(self, line: bytes) -> None:
-        """Write a line that belongs to no call."""
-        self._write(line)
+    def tell(self, fields: Mapping[str, Any]) -> None:
+        """Write a line with these fields."""
+        self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def watching(self, services: OutsideServices) -> Self:
         """Return this audit; it also writes a line when one of the services fails or recovers."""
@@ -198,7 +198,7 @@ class Audit:
             "outcome": "ok" if fault is None else fault.code,
             "reason": "" if fault is None else fault.message,
         }
-        self._write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self.tell(line)
 
     def record(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""
@@ -215,7 +215,7 @@ class Audit:
         for name in ("correlation", "cached", "trace", "incident"):
             if value := getattr(line, name):
                 fields[name] = value
-        self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
+        self.tell(fields)
 
     def incident(self, incident: str, error: BaseException) -> None:
         """Write the type and the place of an unexpected error.
@@ -231,7 +231,7 @@ class Audit:
             "caused_by": type(error.__cause__).__name__ if error.__cause__ else None,
             "trace": places[-12:],
         }
-        self._write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self.tell(line)
 
 
 def _module(filename: str) -> str:
@@ -284,6 +284,5 @@ class ClockWatch:
             code = error.code
         if code != self._told:
             self._told = code
-            line = {"event": "clock", "outcome": code or "ok"}
-            self._audit.tell(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            self._audit.tell({"event": "clock", "outcome": code or "ok"})
         return code

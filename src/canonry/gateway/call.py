@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from canonry.canon.queries.names import at_viewpoint, place_of
 from canonry.canon.session.caller import Caller, Progress, no_progress
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import (
@@ -283,7 +284,7 @@ class Gateway:
                 line.size, checked = _checked(offer, given)
             if caller.idempotency_key is not None:
                 caller = caller.asking(checked)
-            if offer.cached is None:
+            if offer.cached is None or not offer.times.isdisjoint(checked):
                 work = self._made(offer, caller, checked, asking)
             else:
                 work = self._kept_or_made(
@@ -335,9 +336,12 @@ class Gateway:
         if offer.compose is None:
             if batch is not None and batch.room <= 0:  # no client would get the progress
                 raise beyond_batch(offer.limits.reply)
-            return offer.result_of(
-                await offer.run(self.canon.for_viewer(caller.viewer), caller, arguments)
-            )
+            canon = self.canon.for_viewer(caller.viewer)
+            if not offer.times.isdisjoint(arguments):
+                place = await place_of(canon, caller, arguments)
+                canon = await at_viewpoint(canon, caller, arguments, place)
+                arguments = {n: e for n, e in arguments.items() if n not in offer.times}
+            return offer.result_of(await offer.run(canon, caller, arguments))
         if batch is not None:
             message = (
                 f"'{offer.thing.name}' makes calls and cannot be part of one. Call it by itself."

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
+from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits, meant, pointer, shown
@@ -30,7 +31,7 @@ from canonry.gateway.tool import (
 )
 from canonry.gateway.validation import compiled_when_called
 from canonry.language.texts.visible import STORED_IS_DATA, as_word
-from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound
+from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
 from canonry.values.json_values import folded
 from canonry.values.policy import NAME_MAX
 
@@ -55,12 +56,13 @@ def keep_to_contract(tool: Tool) -> Tool:
     """Return the tool with exactly the members, defaults and types of its contract."""
     own = tool.published
     if own is None:
-        return replace(tool, exact=True)
+        return replace(tool, exact=True, times=())
 
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         return await tool.run(canon, caller, {**own.given, **arguments})
 
-    return replace(tool, input_schema=own.schema, accepted_schema=own.accepted, run=run, exact=True)
+    bare = replace(tool, run=run, exact=True, times=())
+    return replace(bare, input_schema=own.schema, accepted_schema=own.accepted)
 
 
 @cache
@@ -189,6 +191,7 @@ def _eased(schema: Any) -> Any:
 
 _NOT_IN_PATHS: Final = frozenset("?#")
 
+Check = Callable[[dict[str, Any]], dict[str, Any]]
 Key = TypeVar("Key")
 Named = TypeVar("Named")
 Thing = TypeVar("Thing", bound=Tool | Resource | Prompt)
@@ -206,12 +209,13 @@ class Offer(Generic[Thing]):
     toolset: Toolset
     thing: Thing
     limits: Limits
-    check: Callable[[dict[str, Any]], dict[str, Any]]
+    check: Check
     run: Run
     result_of: Callable[[Reply], Result]
     compose: Callable[[CallTool, Mapping[str, Any]], Awaitable[Reply]] | None = None
     cached: Cached | None = None
     read_only: bool = True
+    times: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,18 +341,52 @@ def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
 
 def _offered_tool(toolset: Toolset, tool: Tool, limits: Limits) -> Offer[Tool]:
     schema = tool.input_schema if tool.accepted_schema is None else tool.accepted_schema
+    if tool.times:  # they are not listed, so that a contract stays as it is published
+        times = {name: _TIMES[name] for name in tool.times}
+        schema = {**schema, "properties": {**times, **schema["properties"]}}
+    check = compiled_when_called(schema, exact=tool.exact)
     return Offer(
         kind="call",
         toolset=toolset,
         thing=tool,
         limits=limits if tool.limits is None else tool.limits.under(limits),
-        check=compiled_when_called(schema, exact=tool.exact),
+        check=_refusing_times(check, tool, toolset),
         run=tool.run,
         result_of=replied,
         compose=tool.compose,
         cached=tool.cached,
         read_only=tool.read_only,
+        times=frozenset(tool.times),
     )
+
+
+_TIMES: Final[Mapping[str, Schema]] = {
+    AT: {"type": "string", "maxLength": NAME_MAX},
+    AS_KNOWN_AT: {"type": ["string", "integer"], "minimum": 0, "maximum": 2**53},
+}
+
+
+def _taken_by(tool: Tool) -> frozenset[str]:
+    return frozenset((*tool.times, *tool.input_schema.get("properties", ())))
+
+
+def _refusing_times(check: Check, tool: Tool, toolset: Toolset) -> Check:
+    """Return the check of a reading tool that names the tools which take a time if it does not."""
+    lacking = frozenset(TIMES) - _taken_by(tool)
+    if not tool.read_only or tool.exact or not lacking:
+        return check
+
+    def checked(given: dict[str, Any]) -> dict[str, Any]:
+        for name in lacking & given.keys():
+            able = [each.name for each in toolset.tools if name in _taken_by(each)]
+            message, path = f"{tool.name} does not take /{name}.", pointer(name)
+            if not able:
+                raise InvalidInput("input.unknown-property", f"{message} Omit it.", path=path)
+            message = f"{message} These tools take it: {', '.join(able)}."
+            raise NotSupported("viewpoint.unsupported", message, path=path)
+        return check(given)
+
+    return checked
 
 
 def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[Prompt]:

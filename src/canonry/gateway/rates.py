@@ -86,7 +86,7 @@ class Rates:
             rates: list[tuple[Rate, _Whose]]
             rates = [(rate, _user) for rate in shared[offer.toolset.name]]
             if whole is not None:
-                rates.append((whole, _agent))
+                rates.append((whole, lambda principal: (principal.user, principal.agent_id)))
             own = offer.thing.per_minute if published and isinstance(offer.thing, Tool) else None
             if own is not None:
                 rates.append((Rate(PublishedRate(calls=own), clock), _user))
@@ -112,10 +112,6 @@ class Rates:
             rate.require(whose(principal))
         for rate, whose in rates:
             rate.count(whose(principal))
-
-
-def _agent(principal: Principal) -> Hashable:
-    return principal.user, principal.agent_id
 
 
 def _user(principal: Principal) -> Hashable:

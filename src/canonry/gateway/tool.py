@@ -79,11 +79,12 @@ class Tool:
     limited, validated and audited like any other. A composed tool cannot call a composed tool.
 
     `aliases` are unlisted names of the tool. Arguments are checked against `accepted_schema` if the
-    contract answers wrong ones with a result. `limits` replace the server's, but no call takes
-    longer than the operator allows; `per_minute` is the published rate per user. `app` is the
-    resource that shows its replies, in clients that can. `published` are the arguments of a
-    server for the contract alone. With `exact`, a value of another type is refused and not
-    converted.
+    contract answers wrong ones with a result. `times` are the arguments of a viewpoint that it
+    takes: the gateway narrows the canon to them, and `run` never sees them. `limits` replace the
+    server's, but no call takes longer than the operator allows; `per_minute` is the published rate
+    per user. `app` is the resource that shows its replies, in clients that can. `published` are the
+    arguments of a server for the contract alone. With `exact`, a value of another type is refused
+    and not converted.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Tool:
     extension: bool = False
     aliases: tuple[str, ...] = ()
     accepted_schema: Schema | None = None
+    times: tuple[str, ...] = ()
     limits: Limits | None = None
     per_minute: int | None = None
     cached: Cached | None = None

@@ -239,6 +239,9 @@ def _problems(
         case Kind.Format():
             message = _FORMATS.get(kind.format, error.message)
             return [("input.invalid", "format", pointer(*steps), message)]
+        case Kind.MaxItems():
+            message = f"send at most {kind.limit} items in one call, and the rest in further calls"
+            return [("input.invalid", kind.name, pointer(*steps), message)]
         case _:
             message = _MESSAGES.get(kind.name, error.message)
             return [("input.invalid", kind.name, pointer(*steps), message)]

@@ -48,6 +48,7 @@ _PAGES: Final[dict[str, Answering]] = {
 }
 _INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
+_LANGUAGE: Final = "canonry-language"
 _TOKEN_MAX: Final = 20_000
 _PACKED: Final = 5
 """The compression level of pages: a third of the time of the highest, and at most 1 % larger."""
@@ -117,9 +118,7 @@ class _Reception:
         visitor = self._hall.enter(request.query_params.get("key", ""))
         if visitor is None:
             return self._door(request, None, failed=True)
-        response = RedirectResponse("/", status_code=303)
-        _remember(request, response, visitor)
-        return response
+        return _signed_in(request, visitor)
 
     async def sign_in(self, request: Request) -> Response:
         """Sign in by a token; a foreign page that signs a user in can only show them less."""
@@ -136,9 +135,7 @@ class _Reception:
             return self._door(request, None, failed=True, why=error.message)
         if visitor is None:
             return self._door(request, None, failed=True)
-        response = RedirectResponse("/", status_code=303)
-        _remember(request, response, visitor)
-        return response
+        return _signed_in(request, visitor)
 
     async def leave(self, visit: Visit) -> Response:
         """Sign out."""
@@ -153,14 +150,7 @@ class _Reception:
         form = await visit.form()
         response = visit.go(pages.back_to(form))
         chosen = language_of(form.get("language", [""])[0], "")
-        response.set_cookie(
-            "canonry-language",
-            chosen,
-            max_age=_YEAR,
-            httponly=True,
-            samesite="strict",
-            secure=_is_over_tls(visit.request),
-        )
+        _set_cookie(visit.request, response, _LANGUAGE, chosen, max_age=_YEAR)
         return response
 
     async def lost(self, request: Request, _: Exception) -> Response:
@@ -183,7 +173,7 @@ class _Reception:
 
     @staticmethod
     def _texts(request: Request) -> Texts:
-        chosen = request.cookies.get("canonry-language")
+        chosen = request.cookies.get(_LANGUAGE)
         return Texts(language_of(chosen, request.headers.get("accept-language", "")))
 
 
@@ -199,15 +189,21 @@ def _cookie(request: Request) -> str:
     return f"canonry-{server[1] if server else 'session'}"
 
 
+def _signed_in(request: Request, visitor: Visitor) -> Response:
+    response = RedirectResponse("/", status_code=303)
+    _remember(request, response, visitor)
+    return response
+
+
 def _remember(request: Request, response: Response, visitor: Visitor) -> None:
+    _set_cookie(request, response, _cookie(request), visitor.key)
+
+
+def _set_cookie(
+    request: Request, response: Response, name: str, value: str, *, max_age: int | None = None
+) -> None:
+    """Set a cookie that scripts cannot read and other sites do not send."""
+    secure = request.scope["scheme"] == "https"
     response.set_cookie(
-        _cookie(request),
-        visitor.key,
-        httponly=True,
-        samesite="strict",
-        secure=_is_over_tls(request),
+        name, value, max_age=max_age, httponly=True, samesite="strict", secure=secure
     )
-
-
-def _is_over_tls(request: Request) -> bool:
-    return bool(request.scope["scheme"] == "https")

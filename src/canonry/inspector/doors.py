@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from canonry.assistant.desk import recorded_time
+from canonry.canon.queries.names import recorded_time
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal, require_complete
 from canonry.gateway.rates import Seats

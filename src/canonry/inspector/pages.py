@@ -96,10 +96,12 @@ async def thing(visit: Visit) -> Response:
         return visit.draw(template, seen=seen, more=more, offset=visit.offset, step=step)
     times = {} if seen["kind"] in _TIMELESS else visit.times
     now = await visit.call("get", of=of, full=True, limit=ROWS, **times)
-    why = await visit.call("why", of=of, full=True, limit=ROWS) if seen["explained"] else {}
+    why: Mapping[str, Any] = {}
+    if seen["explained"]:
+        why = await visit.call("why", of=of, full=True, limit=ROWS, **times)
     told: Mapping[str, Any] = {}
     if seen["kind"] == "entity" and seen["space"].told:
-        told = await visit.call("timeline", about=of, limit=20)
+        told = await visit.call("timeline", about=of, limit=20, **times)
     return visit.draw(
         "thing.html", seen=seen, now=now, why=why, timeline=told.get("timeline", ()),
     )  # fmt: skip
@@ -153,14 +155,7 @@ async def difference(visit: Visit) -> Response:
         both = {"sides": sides, "space": place.id}
         brought, more = await visit.show("find", seen_differences, of=of, **both)
         rows += brought
-    return visit.draw(
-        "difference.html",
-        seen=seen,
-        space=place,
-        sides=told,
-        rows=rows,
-        more=more,
-    )
+    return visit.draw("difference.html", seen=seen, space=place, sides=told, rows=rows, more=more)
 
 
 async def _then(visit: Visit, of: str, times: Mapping[str, str]) -> Mapping[str, Any]:
@@ -179,7 +174,8 @@ async def timeline(visit: Visit) -> Response:
         space=place.id,
         limit=ROWS,
         cursor=str(visit.offset),
-        **{"from": visit.asked("since"), "to": visit.asked("at")},
+        **{"from": visit.asked("since")},
+        **visit.times,
     )
     return visit.draw("timeline.html", told=told, space=place, offset=visit.offset)
 
@@ -224,7 +220,8 @@ async def health(visit: Visit) -> Response:
     return visit.draw("health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall))
 
 
-VERDICTS: Final = ("judge", "accept", "reject", "waive", "merge", "separate", "retcon", "end")
+_RULINGS: Final = ("judge", "accept", "reject", "waive", "retcon", "end")
+VERDICTS: Final = (*_RULINGS, "merge", "separate", "split")
 _SAID: Final = "said."
 """The prefix of form fields with an edited value."""
 _TOLD_MAX: Final = 30

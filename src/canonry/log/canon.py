@@ -22,6 +22,7 @@ from canonry.log.entries import (
     Erased,
     EventRetconned,
     EvidenceLinked,
+    FactRead,
     FactResumed,
     FactRetconned,
     FactSuperseded,
@@ -82,49 +83,28 @@ def needs(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def ids_of(entry: Entry) -> tuple[str, ...]:
     """Return the items that `entry` is about, its own first. Erasing keeps these ids readable."""
+    ids: tuple[str, ...]
     match entry:
         case Made(thing=thing):
-            return (thing.id, *_context(thing))
-        case SpaceRevised(space_id=thing_id) | EntityRetconned(entity_id=thing_id):
-            return (thing_id,)
-        case KeysDisowned(entity_id=thing_id):
-            return (thing_id,)
+            ids = (thing.id, *_context(thing))
         case EntitiesMerged():
-            return (entry.kept, entry.merged, *entry.members)
+            ids = (entry.kept, entry.merged, *entry.members)
         case EntitiesUnmerged():
-            return (entry.kept, entry.separated, *entry.remaining)
-        case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
-            return (thing_id,)
-        case RelationResumed(relation_id=thing_id):
-            return (thing_id,)
-        case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
-            return (thing_id,)
-        case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
-            return (thing_id,)
-        case FactRetconned(fact_id=thing_id) | EventRetconned(event_id=thing_id):
-            return (thing_id,)
+            ids = (entry.kept, entry.separated, *entry.remaining)
         case CausesLinked():
-            return (entry.cause, entry.effect)
-        case EvidenceLinked(thing_id=thing_id) | SaidAt(thing_id=thing_id):
-            return (thing_id,)
-        case StoryMoved(story_id=thing_id):
-            return (thing_id,)
-        case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
-            return (entry.scene_id,)
-        case SceneStaged() | ScenePlaced() | SceneSummarised() | SceneExtended():
-            return (entry.scene_id,)
-        case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
-            return (thing_id,)
-        case ConflictWaived(proposal_id=thing_id):
-            return (thing_id,)
-        case AudienceChanged():
-            return (entry.thing_id,)
+            ids = (entry.cause, entry.effect)
         case EntityRetold():
-            return (entry.entity_id, *entry.standing, *entry.family)
-        case Withdrawn(targets=ids) | Erased(targets=ids) | Redacted(ids=ids):
-            return ids
+            ids = (entry.entity_id, *entry.standing, *entry.family)
+        case Withdrawn() | Erased():
+            ids = entry.targets
+        case Redacted():
+            ids = entry.ids
+        case _:
+            some: Any = entry
+            ids = (getattr(some, some.__slots__[0]),)
+    return ids
 
 
 def _context(draft: ThingDraft) -> tuple[str, ...]:
@@ -181,6 +161,8 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             folding.end(fact_id, Fact, entry.audience, until=until, by=heir)
         case FactResumed(fact_id=fact_id):
             folding.resume(fact_id, Fact, entry.audience, entry.fallen)
+        case FactRead(fact_id=fact_id, reader=reader, statements=statements):
+            folding.change(fact_id, Fact, reader=reader, statements=statements)
         case CausesLinked(cause=cause, effect=effect):
             if not folding.learn_more(cause, entry.audience, causes=(effect,)):
                 folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
@@ -198,10 +180,7 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             play(folding, entry)
         case SceneSummarised() | SceneCompleted() | SceneExtended() | SaidAt():
             play(folding, entry)
-        case ProposalDecided(proposal_id=proposal_id, decision=decision):
-            dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
-            folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
-        case ProposalDeferred() | ConflictWaived():
+        case ProposalDecided() | ProposalDeferred() | ConflictWaived():
             _review(folding, entry)
         case AudienceChanged():
             reveal(folding, entry)
@@ -212,8 +191,11 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             _redacted(folding, entry)
 
 
-def _review(folding: Folding, entry: ProposalDeferred | ConflictWaived) -> None:
+def _review(folding: Folding, entry: ProposalDecided | ProposalDeferred | ConflictWaived) -> None:
     match entry:
+        case ProposalDecided(proposal_id=proposal_id, decision=decision):
+            dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
         case ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
             told = Decision(**spread(ruling), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, review=told)
@@ -279,20 +261,15 @@ def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:
 
 
 def _retcon(
-    folding: Folding,
-    entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
+    folding: Folding, entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned
 ) -> None:
     fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
-    match entry:
-        case EntityRetconned(entity_id=entity_id):
-            folding.change(entity_id, Entity, **fallen)
-        case RelationRetconned(relation_id=relation_id, reason=reason):
-            audience = entry.audience
-            folding.learn(relation_id, Relation, audience, retcon_reason=reason, **fallen)
-        case FactRetconned(fact_id=fact_id, reason=reason):
-            folding.learn(fact_id, Fact, entry.audience, retcon_reason=reason, **fallen)
-        case EventRetconned(event_id=event_id, reason=reason):
-            folding.learn(event_id, Event, entry.audience, retcon_reason=reason, **fallen)
+    (own,) = ids_of(entry)
+    if isinstance(entry, EntityRetconned):
+        folding.change(own, Entity, **fallen)
+        return
+    kind = {RelationRetconned: Relation, FactRetconned: Fact, EventRetconned: Event}[type(entry)]
+    folding.learn(own, kind, entry.audience, retcon_reason=entry.reason, **fallen)
 
 
 def _revise_space(folding: Folding, entry: SpaceRevised) -> None:

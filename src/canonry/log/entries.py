@@ -1,8 +1,10 @@
 """Entries: the recorded changes that commits consist of."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
+
+from typing_extensions import dataclass_transform
 
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import (
@@ -56,9 +58,27 @@ from canonry.values.ids import (
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence
+from canonry.values.statements import Statement
+
+T = TypeVar("T")
+
+CHANGE_KINDS: Final[dict[type, str]] = {}
+"""The stored name of each kind of entry that changes an item; its first field names the item."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def _change(kind: str) -> Callable[[type[T]], type[T]]:
+    """Make a frozen dataclass of an entry that is stored under the name `kind`."""
+
+    def declare(entry: type[T]) -> type[T]:
+        declared = dataclass(frozen=True, slots=True, kw_only=True)(entry)
+        CHANGE_KINDS[declared] = kind
+        return declared
+
+    return declare
+
+
+@_change("entity.disowned")
 class KeysDisowned:
     """These keys never belonged to the entity and no longer find it."""
 
@@ -66,7 +86,7 @@ class KeysDisowned:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("space.withdrawn")
 class Withdrawn:
     """Items that rest on one source only were withdrawn with it; the log keeps them."""
 
@@ -74,7 +94,7 @@ class Withdrawn:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("entity.retold")
 class EntityRetold:
     """The entity rests on the `standing` observations only.
 
@@ -86,7 +106,7 @@ class EntityRetold:
     family: tuple[EntityId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.moved")
 class SceneMoved:
     """The scene is being canonized, or became active again."""
 
@@ -94,7 +114,7 @@ class SceneMoved:
     status: SceneStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.noted")
 class SceneNoted:
     """The game master's notes on a scene; None clears them."""
 
@@ -102,7 +122,7 @@ class SceneNoted:
     gm_notes: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.dated")
 class SceneDated:
     """The story time of the scene; None clears it."""
 
@@ -111,7 +131,7 @@ class SceneDated:
     time_words: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.staged")
 class SceneStaged:
     """The entities that joined the scene and those that left it."""
 
@@ -120,7 +140,7 @@ class SceneStaged:
     left: tuple[EntityId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.placed")
 class ScenePlaced:
     """The scene's current location; None clears it."""
 
@@ -128,7 +148,7 @@ class ScenePlaced:
     location_ref: EntityId | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.summarised")
 class SceneSummarised:
     """A summary written while the scene is active; None clears it."""
 
@@ -136,7 +156,7 @@ class SceneSummarised:
     summary: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.completed")
 class SceneCompleted:
     """The scene is closed for good, with the ids of the canon that it produced."""
 
@@ -145,7 +165,7 @@ class SceneCompleted:
     summary: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("scene.extended")
 class SceneExtended:
     """Canon that a scene produced after it was closed."""
 
@@ -260,7 +280,7 @@ class Made:
     thing: ThingDraft
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("space.revised")
 class SpaceRevised:
     """The space has a new name, description or properties; its items stay the same."""
 
@@ -270,7 +290,7 @@ class SpaceRevised:
     properties: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("entity.retconned")
 class EntityRetconned:
     """The entity never existed in the world."""
 
@@ -279,7 +299,7 @@ class EntityRetconned:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("entity.merged")
 class EntitiesMerged:
     """Two entities are one; `kept` replaces `merged` and all members of `merged`."""
 
@@ -289,7 +309,7 @@ class EntitiesMerged:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("entity.unmerged")
 class EntitiesUnmerged:
     """`separated` is an entity of its own again; `kept` keeps the members `remaining`."""
 
@@ -299,7 +319,7 @@ class EntitiesUnmerged:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("relation.detailed")
 class RelationDetailed:
     """A relation has more or other properties; `told` is the word that the author used."""
 
@@ -308,7 +328,7 @@ class RelationDetailed:
     told: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("thing.said_at")
 class SaidAt:
     """The date on which a scene was played, a memory told or a source written; None clears it.
 
@@ -319,7 +339,7 @@ class SaidAt:
     said_at: Instant | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("source.file_attached")
 class FileAttached:
     """A source has a further file, stored under this key."""
 
@@ -327,27 +347,27 @@ class FileAttached:
     file: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("relation.ended")
 class RelationEnded:
-    """The relation ended at `until`, perhaps because another one superseded it."""
+    """The relation ended at `until`, perhaps because another item superseded it."""
 
     relation_id: RelationId
     until: Instant | None
-    superseded_by: RelationId | None
+    superseded_by: str | None
     reason: str
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("relation.resumed")
 class RelationResumed:
     """The relation continues to hold, because `fallen`, if given, was retracted."""
 
     relation_id: RelationId
-    fallen: RelationId | None = None
+    fallen: str | None = None
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("relation.retconned")
 class RelationRetconned:
     """The relation never held."""
 
@@ -357,26 +377,26 @@ class RelationRetconned:
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("fact.superseded")
 class FactSuperseded:
-    """The fact held until another superseded it; None as `until` is an unknown time."""
+    """The fact held until another item superseded it; None as `until` is an unknown time."""
 
     fact_id: FactId
     until: Instant | None
-    superseded_by: FactId
+    superseded_by: str | None
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("fact.resumed")
 class FactResumed:
     """The fact continues to hold, because `fallen`, which had superseded it, was retracted."""
 
     fact_id: FactId
-    fallen: FactId
+    fallen: str | None = None
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("fact.retconned")
 class FactRetconned:
     """The fact was never true."""
 
@@ -386,7 +406,19 @@ class FactRetconned:
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("fact.read")
+class FactRead:
+    """The statements that version `reader` of the reader found in the words of a fact.
+
+    They are read once; a replay takes them from here and never reads the words again.
+    """
+
+    fact_id: FactId
+    reader: int
+    statements: tuple[Statement, ...]
+
+
+@_change("event.retconned")
 class EventRetconned:
     """The event never happened."""
 
@@ -396,7 +428,7 @@ class EventRetconned:
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("event.causes_linked")
 class CausesLinked:
     """`cause` caused `effect`."""
 
@@ -405,7 +437,7 @@ class CausesLinked:
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("evidence.linked")
 class EvidenceLinked:
     """Further evidence for canon; `again` repeats a relation that is already known."""
 
@@ -415,7 +447,7 @@ class EvidenceLinked:
     audience: Audience = EVERYBODY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("story.moved")
 class StoryMoved:
     """The story has a new status."""
 
@@ -423,7 +455,7 @@ class StoryMoved:
     status: StoryStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("proposal.decided")
 class ProposalDecided:
     """A proposal became canon or was refused."""
 
@@ -431,7 +463,7 @@ class ProposalDecided:
     decision: DecisionDraft
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("proposal.deferred")
 class ProposalDeferred:
     """A proposal was judged and stays pending, because a person must decide."""
 
@@ -439,7 +471,7 @@ class ProposalDeferred:
     ruling: DecisionDraft
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("proposal.waived")
 class ConflictWaived:
     """A possible conflict of the proposal with `other` is absent or intended; reviews omit it."""
 
@@ -448,7 +480,7 @@ class ConflictWaived:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("audience.changed")
 class AudienceChanged:
     """The item has another audience; the entries that it caused are written again next to it."""
 
@@ -458,7 +490,7 @@ class AudienceChanged:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_change("space.erased")
 class Erased:
     """An operator erased the payloads of items; the hash chain keeps their commitments."""
 
@@ -490,6 +522,7 @@ Entry: TypeAlias = (
     | FactSuperseded
     | FactResumed
     | FactRetconned
+    | FactRead
     | EventRetconned
     | CausesLinked
     | EvidenceLinked
@@ -511,40 +544,3 @@ Entry: TypeAlias = (
     | Erased
     | Redacted
 )
-
-CHANGE_KINDS: Final[dict[type, str]] = {
-    SpaceRevised: "space.revised",
-    EntityRetconned: "entity.retconned",
-    EntitiesMerged: "entity.merged",
-    EntitiesUnmerged: "entity.unmerged",
-    KeysDisowned: "entity.disowned",
-    RelationDetailed: "relation.detailed",
-    FileAttached: "source.file_attached",
-    SaidAt: "thing.said_at",
-    RelationEnded: "relation.ended",
-    RelationResumed: "relation.resumed",
-    RelationRetconned: "relation.retconned",
-    FactSuperseded: "fact.superseded",
-    FactResumed: "fact.resumed",
-    FactRetconned: "fact.retconned",
-    EventRetconned: "event.retconned",
-    CausesLinked: "event.causes_linked",
-    EvidenceLinked: "evidence.linked",
-    StoryMoved: "story.moved",
-    SceneMoved: "scene.moved",
-    SceneNoted: "scene.noted",
-    SceneDated: "scene.dated",
-    SceneStaged: "scene.staged",
-    ScenePlaced: "scene.placed",
-    SceneSummarised: "scene.summarised",
-    SceneCompleted: "scene.completed",
-    SceneExtended: "scene.extended",
-    ProposalDecided: "proposal.decided",
-    ProposalDeferred: "proposal.deferred",
-    ConflictWaived: "proposal.waived",
-    AudienceChanged: "audience.changed",
-    Withdrawn: "space.withdrawn",
-    EntityRetold: "entity.retold",
-    Erased: "space.erased",
-}
-"""The stored name of each kind of entry that changes an item."""

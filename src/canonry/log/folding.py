@@ -6,7 +6,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
-from canonry.language.clauses.keys import frame_keys
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Commit
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Thing, Tombstone
@@ -76,9 +75,9 @@ def statement_key(statement: str) -> str:
     return f"statement:{plain_statement(statement)}"
 
 
-def frames_keys(fact: Fact) -> tuple[str, ...]:
-    """Return the keys of the facts about the same subject, from the frames of the statement."""
-    return frame_keys(fact.statement, fact.involved, fact.properties)
+def statements_keys(fact: Fact) -> tuple[str, ...]:
+    """Return the keys of the timelines and values that the statements of the fact touch, sorted."""
+    return tuple(sorted({key for each in fact.statements for key in each.index_keys}))
 
 
 causes_key: Final = _keys("causes")
@@ -143,7 +142,7 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
             involved = (facts_key(entity) for entity in thing.involved)
             listing = listing_key("fact", thing.space)
             said = statement_key(thing.statement)
-            return frozenset((own, said, listing, *involved, *frames_keys(thing)))
+            return frozenset((own, said, listing, *involved, *statements_keys(thing)))
         case Event():
             involved = (facts_key(entity) for entity in thing.involved)
             return frozenset((own, causes_key(thing.space), *involved))

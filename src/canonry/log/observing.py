@@ -5,24 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.log.entries import (
-    AudienceChanged,
-    EntityRetold,
-    Entry,
-    KeysDisowned,
-    Made,
-    SaidAt,
-    SceneCompleted,
-    SceneDated,
-    SceneEntry,
-    SceneExtended,
-    SceneMoved,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
-    Thing,
-)
+from canonry.log import entries as log
 from canonry.log.folding import Folding, absorbed_by, bearer_key
 from canonry.log.items.entities import NEVER_SEEN, Entity, EntityDraft, EntityVeil, Sightings, alone
 from canonry.log.items.proposals import ProposalDraft
@@ -86,7 +69,7 @@ BESIDE_ROUNDS: Final = 2
 """The most rounds in which `beside` can name further items to load."""
 
 
-def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[str]:
+def beside(entries: Iterable[log.Entry], loaded: Mapping[str, log.Thing]) -> frozenset[str]:
     """Return the ids that folding observations reads besides those that the entries name.
 
     They depend on `loaded` items: the survivor of a merged entity, and the registered schema of an
@@ -95,11 +78,11 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
     wanted: set[str] = set()
     made: dict[str, EntityDraft] = {}
     for entry in entries:
-        if isinstance(entry, AudienceChanged):
+        if isinstance(entry, log.AudienceChanged):
             wanted |= _told_of(loaded.get(entry.thing_id), loaded)
-        if isinstance(entry, EntityRetold):
+        if isinstance(entry, log.EntityRetold):
             wanted |= _read_under(loaded.get(entry.entity_id), map(loaded.get, entry.standing))
-        if not isinstance(entry, Made):
+        if not isinstance(entry, log.Made):
             continue
         if isinstance(entry.thing, EntityDraft):
             made[entry.thing.id] = entry.thing
@@ -113,7 +96,7 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
     return frozenset(wanted)
 
 
-def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
+def _told_of(seen: log.Thing | None, loaded: Mapping[str, log.Thing]) -> set[str]:
     """Return the observed entity and its survivor."""
     if not isinstance(seen, Observation):
         return set()
@@ -122,7 +105,7 @@ def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
     return {seen.entity_id} if root is None else {seen.entity_id, root}
 
 
-def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:
+def _read_under(entity: log.Thing | None, said: Iterable[log.Thing | None]) -> set[str]:
     """Return the registered schemas that read an entity's observations."""
     if not isinstance(entity, Entity):
         return set()
@@ -179,16 +162,16 @@ def _learnt(
     return changes
 
 
-def unsay(folding: Folding, entry: KeysDisowned | EntityRetold) -> None:
+def unsay(folding: Folding, entry: log.KeysDisowned | log.EntityRetold) -> None:
     """Remove disowned keys or withdrawn observations from an entity."""
     match entry:
-        case KeysDisowned():
+        case log.KeysDisowned():
             _disown(folding, entry)
-        case EntityRetold():
+        case log.EntityRetold():
             _retell(folding, entry)
 
 
-def _retell(folding: Folding, entry: EntityRetold) -> None:
+def _retell(folding: Folding, entry: log.EntityRetold) -> None:
     """Rebuild the entity and its survivor from the standing observations.
 
     A disowned key stays disowned even if a standing observation has it.
@@ -215,7 +198,7 @@ def _retell(folding: Folding, entry: EntityRetold) -> None:
         folding.change(root.id, Entity, **absorbed_by(folding, root.members))
 
 
-def _disown(folding: Folding, entry: KeysDisowned) -> None:
+def _disown(folding: Folding, entry: log.KeysDisowned) -> None:
     """Remove keys from the entity, until a later observation gives them again."""
 
     def forget(entity: Entity) -> Mapping[str, Any]:
@@ -254,35 +237,35 @@ def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyR
     schema_id = _registered(entity, observation)
     name = entity.entity_type if schema_id is None else schema_id
     if name not in folding.readers:
-        schema: Thing | EntitySchema | None = TRUTH_TYPES.get(entity.entity_type)
+        schema: log.Thing | EntitySchema | None = TRUTH_TYPES.get(entity.entity_type)
         if schema_id is not None:
             schema = folding.get(schema_id) or schema
         folding.readers[name] = KeyReader(schema) if isinstance(schema, EntitySchema) else None
     return folding.readers[name]
 
 
-def play(folding: Folding, entry: SceneEntry | SaidAt) -> None:
+def play(folding: Folding, entry: log.SceneEntry | log.SaidAt) -> None:
     """Apply an entry to its scene."""
     match entry:
-        case SceneMoved(scene_id=scene_id, status=status):
+        case log.SceneMoved(scene_id=scene_id, status=status):
             now = folding.commit.recorded_at
             folding.change(scene_id, Scene, status=status, updated_at=now)
-        case SceneNoted(scene_id=scene_id, gm_notes=notes):
+        case log.SceneNoted(scene_id=scene_id, gm_notes=notes):
             folding.change(scene_id, Scene, gm_notes=notes)
-        case SceneDated(scene_id=scene_id, time_ref=time_ref, time_words=words):
+        case log.SceneDated(scene_id=scene_id, time_ref=time_ref, time_words=words):
             folding.change(scene_id, Scene, time_ref=time_ref, time_words=words)
-        case SceneStaged():
+        case log.SceneStaged():
             folding.develop(entry.scene_id, Scene, partial(_cast, entry))
-        case ScenePlaced(scene_id=scene_id, location_ref=place):
+        case log.ScenePlaced(scene_id=scene_id, location_ref=place):
             folding.change(scene_id, Scene, location_ref=place)
-        case SceneSummarised(scene_id=scene_id, summary=summary):
+        case log.SceneSummarised(scene_id=scene_id, summary=summary):
             folding.change(scene_id, Scene, summary=summary)
-        case SaidAt(thing_id=thing_id, said_at=said_at):
+        case log.SaidAt(thing_id=thing_id, said_at=said_at):
             spoken: Any = Scene | Memory | Source
             folding.change(thing_id, spoken, said_at=said_at)
-        case SceneCompleted():
+        case log.SceneCompleted():
             _complete(folding, entry)
-        case SceneExtended(scene_id=scene_id, outcomes=more):
+        case log.SceneExtended(scene_id=scene_id, outcomes=more):
             folding.develop(
                 scene_id,
                 Scene,
@@ -290,7 +273,7 @@ def play(folding: Folding, entry: SceneEntry | SaidAt) -> None:
             )
 
 
-def _complete(folding: Folding, entry: SceneCompleted) -> None:
+def _complete(folding: Folding, entry: log.SceneCompleted) -> None:
     now = folding.commit.recorded_at
     folding.change(
         entry.scene_id,
@@ -303,7 +286,7 @@ def _complete(folding: Folding, entry: SceneCompleted) -> None:
     )
 
 
-def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
+def _cast(entry: log.SceneStaged, scene: Scene) -> Mapping[str, Any]:
     """Return the present participants and those who left."""
     present = dict.fromkeys((*scene.participants, *entry.joined))
     departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
@@ -323,8 +306,8 @@ _PLAYED: Final = ("scene_id", "turn_id")
 
 
 def under(
-    entries: Iterable[Entry], audience: Audience, known: Mapping[str, Audience] | None = None
-) -> tuple[Entry, ...]:
+    entries: Iterable[log.Entry], audience: Audience, known: Mapping[str, Audience] | None = None
+) -> tuple[log.Entry, ...]:
     """Restrict the audiences of entries to `audience` and to the readers of the named items.
 
     `known` maps the named items to their audiences.
@@ -335,21 +318,21 @@ def under(
     return tuple(_under(each, audience, seen) for each in entries)
 
 
-def names_in(entries: Iterable[Entry], *, evidence: bool = True) -> Iterator[str]:
+def names_in(entries: Iterable[log.Entry], *, evidence: bool = True) -> Iterator[str]:
     """Return the ids of items that entries name, besides those that they are about."""
     for entry in entries:
-        yield from _names(entry.thing if isinstance(entry, Made) else entry, evidence=evidence)
+        yield from _names(entry.thing if isinstance(entry, log.Made) else entry, evidence=evidence)
 
 
-def entry_audience(entry: Entry) -> Audience:
+def entry_audience(entry: log.Entry) -> Audience:
     """Return the audience of an entry, or of the item that it creates."""
-    said: Any = entry.thing if isinstance(entry, Made) else entry
+    said: Any = entry.thing if isinstance(entry, log.Made) else entry
     found: Audience = getattr(said, "audience", EVERYBODY)
     return found
 
 
-def _under(entry: Entry, audience: Audience, known: Mapping[str, Audience]) -> Entry:
-    said: Any = entry.thing if isinstance(entry, Made) else entry
+def _under(entry: log.Entry, audience: Audience, known: Mapping[str, Audience]) -> log.Entry:
+    said: Any = entry.thing if isinstance(entry, log.Made) else entry
     if not hasattr(said, "audience"):
         return entry
     about = (known.get(one, EVERYBODY) for one in _names(said, evidence=True))
@@ -357,7 +340,7 @@ def _under(entry: Entry, audience: Audience, known: Mapping[str, Audience]) -> E
     if narrow == said.audience:
         return entry
     kept: Any = replace(said, audience=narrow)
-    return Made(thing=kept) if isinstance(entry, Made) else kept
+    return log.Made(thing=kept) if isinstance(entry, log.Made) else kept
 
 
 def _names(said: Any, *, evidence: bool) -> Iterator[str]:
@@ -396,7 +379,7 @@ def ids_in(content: Any) -> Iterator[str]:
             return
 
 
-def reveal(folding: Folding, entry: AudienceChanged) -> None:
+def reveal(folding: Folding, entry: log.AudienceChanged) -> None:
     """Give the item its new audience."""
     veiled, thing = _behind_a_veil(folding, entry.thing_id), folding.get(entry.thing_id)
     if hasattr(thing, "audience"):

@@ -15,11 +15,13 @@ from canonry.log.entries import (
     STAMPED,
     THING_KINDS,
     Entry,
+    FactRead,
     Made,
     ProposalDecided,
     Redacted,
     Thing,
 )
+from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.proposals import Decision
 from canonry.log.items.scenes import Scene, SceneDraft, Turn, TurnDraft
 from canonry.values.errors import BrokenInvariant
@@ -30,10 +32,10 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Actor
 
-ENCODING_VERSION: Final = 3
+ENCODING_VERSION: Final = 4
 """The encoding version that this Canonry writes."""
 
-MIN_READER: Final = 3
+MIN_READER: Final = 4
 """The oldest encoding version whose Canonry may still write into a store of this version."""
 
 Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -46,8 +48,9 @@ def _as_it_is(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # Version 2 adds the position in the stories; older items have none. Version 3 adds the audience;
-# older items are visible to everybody.
-UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _as_it_is, 2: _as_it_is}
+# older items are visible to everybody. Version 4 adds the statements in the words of a fact; older
+# facts have none until `fact.read` records them.
+UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _as_it_is, 2: _as_it_is, 3: _as_it_is}
 """The step from each version to the next; a golden file in the tests has every version."""
 
 
@@ -90,6 +93,9 @@ _FIRST: Final[dict[type, tuple[str, ...]]] = {
 }
 """The first stored field of items whose stamped fields stand between others."""
 
+_BRIEF: Final = frozenset((Scene, Fact, Relation))
+"""The kinds of items whose stored form leaves out fields or is not that of the type."""
+
 _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 
@@ -108,6 +114,8 @@ def encode_entry(entry: Entry) -> bytes:
             return _encoder.encode(_briefly(_room(STAMPED[type(draft)]) | spread(draft), draft))
         case ProposalDecided(decision=decision):
             return _encoder.encode(spread(entry) | {"decision": _room(Decision) | spread(decision)})
+        case FactRead():
+            return _encoder.encode(spread(entry) | _statements_in(entry))
         case _:
             return _encoder.encode(entry)
 
@@ -132,17 +140,29 @@ def encode_thing(thing: Thing) -> bytes:
     kind: Any = type(thing)
     if kind in _FIRST:
         return _encoder.encode(_briefly(_room(kind) | spread(thing), thing))
-    return _encoder.encode(_briefly(spread(thing), thing) if kind is Scene else thing)
+    return _encoder.encode(_briefly(spread(thing), thing) if kind in _BRIEF else thing)
 
 
 def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
-    """Drop the audience of a turn or scene that everybody may see.
+    """Drop the audience of a turn or scene that everybody may see, and the reader of unread facts.
 
-    Turns are by far the most frequent items. They keep the form from before audiences existed.
+    Turns are by far the most frequent items. They keep the form from before audiences existed,
+    unread facts that from before statements, and relations that from before `said_ends`.
     """
+    if isinstance(thing, RelationDraft) and not said["said_ends"]:
+        del said["said_ends"]
     if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:
         del said["audience"]
+    if isinstance(thing, Fact) and thing.reader is not None:
+        return said | _statements_in(thing)
+    if isinstance(thing, FactDraft):
+        del said["statements"], said["reader"]
     return said
+
+
+def _statements_in(read: Fact | FactRead) -> dict[str, Any]:
+    """Return the statements as JSON with sorted qualifiers, so that equal ones are equal bytes."""
+    return {"statements": [statement.to_json() for statement in read.statements]}
 
 
 def decode_thing(kind: str, payload: bytes, *, part: type | None = None) -> Any:

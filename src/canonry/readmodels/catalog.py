@@ -209,15 +209,11 @@ def item_fields(table: CatalogTable, row: Mapping[str, Any]) -> tuple[str, str, 
     """Return the entity's (name, description, properties) for a row; nulls are left out."""
     left_out = {"projectId"} | ({"entityType", "title"} if table.kind is None else set())
     properties = {
-        column.name: _kept(row[column.name])
+        column.name: list(value) if isinstance(value, tuple) else value
         for column in table.columns
-        if column.name not in left_out and row[column.name] != column.default
+        if column.name not in left_out and (value := row[column.name]) != column.default
     }
     return row[table.title], (row[table.told] if table.told else "") or "", properties
-
-
-def _kept(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def projects_in_order(spaces: Iterable[Space]) -> list[Space]:

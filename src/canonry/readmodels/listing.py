@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.log.entries import Thing
-from canonry.log.folding import frames_keys, key_hash, name_key, statement_key
+from canonry.log.folding import key_hash, name_key, statement_key, statements_keys
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
@@ -247,7 +247,7 @@ def _fact(fact: Fact) -> list[ListingRow]:
     found += _alike(List.FACTS_OF, involved, fact, facet, starts=starts, ends=ends)
     found.append(_row(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact))
     if fact.level is CanonLevel.CANON:
-        found += _alike(List.FACTS_FRAMED, map(key_hash, frames_keys(fact)), fact)
+        found += _alike(List.FACTS_FRAMED, map(key_hash, statements_keys(fact)), fact)
     return found
 
 

@@ -179,7 +179,9 @@ def rank_passages(
     """Return each candidate once, highest score first, up to the limit."""
     known = {candidate.id: candidate for candidate in candidates}
     strengths, scale = strengths_for(len(asked.terms), weights), scale_of(asked, weights)
-    typical = _typical(known.values())
+    # The mean of the known similarities.
+    measured = [each.similarity for each in known.values() if each.similarity is not None]
+    typical = fsum(measured) / len(measured) if measured else 0.0
     found: list[_Placed] = []
     for stretch in _stretches(known.values()):
         found += _placed(stretch, typical, scale, strengths, weights)
@@ -228,7 +230,9 @@ def _placed(
     sense = _likeness(stretch, typical, weights.unrelated)
     words, around = own, sense
     if len(stretch) > 1:
-        fading = _fading(stretch, weights.reach)
+        # The share of a signal that each candidate passes on to the next.
+        places = [each.place for each in stretch]
+        fading = [float(weights.reach ** (after - before)) for before, after in pairwise(places)]
         words = _words_nearby(stretch, fading)
         around = _nearby(sense, fading, 0, len(sense) - 1)
     by_words = scale / (1 + strengths.keywords_alone)
@@ -243,12 +247,6 @@ def _placed(
         dated = each.dated * strengths.dated
         strength = keywords + meaning + nearby + named + dated
         yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named, dated
-
-
-def _typical(candidates: Iterable[PassageCandidate]) -> float:
-    """Return the mean of the known similarities."""
-    measured = [each.similarity for each in candidates if each.similarity is not None]
-    return fsum(measured) / len(measured) if measured else 0.0
 
 
 def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
@@ -283,12 +281,6 @@ def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[Pass
     for members in threads.values():
         members.sort(key=_BY_PLACE)
         yield members
-
-
-def _fading(stretch: Sequence[PassageCandidate], reach: float) -> Signals:
-    """Return the share of a signal that each candidate passes on to the next."""
-    places = [each.place for each in stretch]
-    return [float(reach ** (after - before)) for before, after in pairwise(places)]
 
 
 def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signals:
@@ -590,17 +582,16 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
         sought,
         figures,
         corrected={each: _meant(each, found_in) for each in doubted(sought, found_in)},
-        begun={each: _begun(each, found_in) for each in sought.begun},
+        begun={
+            each: most_frequent(word for word in found_in.items() if word[0].startswith(each))
+            for each in sought.begun
+        },
     )
 
 
 def _meant(stem: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
     words = found_in.items()
     return most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
-
-
-def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
-    return most_frequent(word for word in found_in.items() if word[0].startswith(beginning))
 
 
 def named(phrase: Sequence[str]) -> str:

@@ -394,10 +394,7 @@ class Binding:
             return types.InputRequiredResult(input_requests=exchange.asked)
         if error is not None and (outcome.protocol or not self._as_results):
             raise _protocol_error(error, ctx.protocol_version)
-        result: dict[str, Any] = {
-            "content": _content(outcome),
-            "resultType": "complete",
-        }
+        result: dict[str, Any] = {"content": _content(outcome), "resultType": "complete"}
         structured = (
             isinstance(outcome.body, Mapping)  # the protocol knows no other
             and params.name not in self._in_text_alone

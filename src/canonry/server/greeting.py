@@ -80,10 +80,7 @@ class _Greeter(Server):
 
 
 def greet(
-    faces: Sequence[Face],
-    ready: Ready,
-    *,
-    header_schema: HeaderSchema | None = None,
+    faces: Sequence[Face], ready: Ready, *, header_schema: HeaderSchema | None = None
 ) -> Server:
     """Return an MCP server that introduces itself with `faces` and awaits `ready` for the rest."""
     alone = faces[0] if len(faces) == 1 else None

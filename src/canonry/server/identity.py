@@ -236,7 +236,18 @@ class BearerVerifier:
         claims = await self._claims(token)
         if claims is None:
             return None
-        access = self._access(token, claims)
+        scope = claims.get("scope")
+        subject = claims.get("sub")
+        client = claims.get("client_id") or claims.get("azp") or subject
+        access = AccessToken(
+            token=token,
+            client_id=str(client or ""),
+            scopes=scope.split() if isinstance(scope, str) else [],
+            expires_at=int(claims["exp"]),
+            resource=self._options.resource_url,
+            subject=str(subject) if subject is not None else None,
+            claims=dict(claims),
+        )
         self._known[name] = (now + _KEPT_SECONDS, access)
         self._known.move_to_end(name)
         while len(self._known) > _KEPT:
@@ -301,20 +312,6 @@ class BearerVerifier:
             return None
         # Without a name, the principal would count as the one user of a local server.
         return claims if _user_of(claims) is not None else None
-
-    def _access(self, token: str, claims: Mapping[str, Any]) -> AccessToken:
-        scope = claims.get("scope")
-        subject = claims.get("sub")
-        client = claims.get("client_id") or claims.get("azp") or subject
-        return AccessToken(
-            token=token,
-            client_id=str(client or ""),
-            scopes=scope.split() if isinstance(scope, str) else [],
-            expires_at=int(claims["exp"]),
-            resource=self._options.resource_url,
-            subject=str(subject) if subject is not None else None,
-            claims=dict(claims),
-        )
 
 
 def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None) -> Principal:

@@ -231,17 +231,14 @@ class BoundedProtocol(HttpToolsProtocol):
         """Return whether the current phase has taken longer than it may."""
         limits, passed = self._limits, now - self._since
         if self._rank in {KEPT, _LISTENING} or self.transport.is_closing():
-            return self._is_stuck(now)
+            # Whether the client has read nothing of its answer for a long time.
+            left = self.transport.get_write_buffer_size()
+            if not left or left != self._left:
+                self._left, self._taken_at = left, now
+            return now - self._taken_at > self._limits.answer_seconds
         if self._rank == _BODY:
             return passed > limits.body_seconds + self._body / limits.body_rate
         return passed > (limits.head_seconds if self._rank == _HEAD else limits.idle_seconds)
-
-    def _is_stuck(self, now: float) -> bool:
-        """Return whether the client has read nothing of its answer for a long time."""
-        left = self.transport.get_write_buffer_size()
-        if not left or left != self._left:
-            self._left, self._taken_at = left, now
-        return now - self._taken_at > self._limits.answer_seconds
 
     def _refuse_head(self) -> NoReturn:
         self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE

@@ -99,8 +99,7 @@ class HostGuard:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if not (len(hosts) == 1 and self._is_host(hosts[0])):
             return PlainTextResponse(
-                "The Host header names another server. Add its name to http_allowed_hosts.\n",
-                421,
+                "The Host header names another server. Add its name to http_allowed_hosts.\n", 421
             )
         origins = [value for name, value in scope["headers"] if name == b"origin"]
         if not all(map(self._is_origin, origins)):
@@ -313,7 +312,8 @@ class RequestBodies(RequestBodyLimitMiddleware):
             return
         account, held = account_of(scope), 0
         pieces: list[bytes] = []
-        more = not self._declares_too_much(scope)
+        declared = header(scope["headers"], b"content-length") or b""
+        more = not (declared.isdigit() and int(declared[:20]) > self.max_body_size)
         refusal = None if more else _TOO_LARGE
         with until_answered(send, lambda: self._flight.give_back(account, held)) as sending:
             while more:
@@ -339,10 +339,6 @@ class RequestBodies(RequestBodyLimitMiddleware):
                 del body
                 await self._hand_on(waiting, scope, receive, sending)
 
-    def _declares_too_much(self, scope: Scope) -> bool:
-        declared = header(scope["headers"], b"content-length") or b""
-        return declared.isdigit() and int(declared[:20]) > self.max_body_size
-
     async def _hand_on(
         self, waiting: list[bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
@@ -366,7 +362,17 @@ class RequestBodies(RequestBodyLimitMiddleware):
         if session is None or known is None:
             await self.app(scope, replay, send)
         else:
-            await self._answer((session, str(known)), scope, replay, send)
+            # Let the SDK answer, after any other request of the session with the same id.
+            claim = (session, str(known))
+            answering = self._flight.answering
+            while (former := answering.get(claim)) is not None:
+                await former.wait()
+            answering[claim] = answered = asyncio.Event()
+            try:
+                await self.app(scope, replay, send)
+            finally:
+                del answering[claim]
+                answered.set()
         if known is None and session is not None and size > _SMALL:
             await ask_oneself(self.app, scope, "POST", session, _NOTHING)
 
@@ -383,20 +389,6 @@ class RequestBodies(RequestBodyLimitMiddleware):
             if response.failed:
                 return
         await response.finish(batch, scope, receive)
-
-    async def _answer(
-        self, claim: tuple[bytes, str], scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """Let the SDK answer, after any other request of the session with the same id."""
-        answering = self._flight.answering
-        while (former := answering.get(claim)) is not None:
-            await former.wait()
-        answering[claim] = answered = asyncio.Event()
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            del answering[claim]
-            answered.set()
 
 
 def _replayed(waiting: list[bytes], receive: Receive) -> Receive:

@@ -55,17 +55,13 @@ def file_route(canon: Canon) -> Route:
             return _refusal("The file cannot be read now. Try again later.", 503)
         if found is None:
             return _refusal("This link is invalid or has expired. Ask for another one.", 403)
-        return _served(found)
+        name = quote(found.name, safe="")
+        disposition = f"attachment; filename*=UTF-8''{name}"
+        media = f"{found.mime_type}; charset=utf-8" if _is_text(found) else found.mime_type
+        headers = {**_HEADERS, "Content-Disposition": disposition, "Content-Type": media}
+        return Response(found.data, headers=headers)
 
     return Route(f"/{BUCKET}/{{key:path}}", serve, methods=["GET", "HEAD"])
-
-
-def _served(found: LinkedFile) -> Response:
-    name = quote(found.name, safe="")
-    disposition = f"attachment; filename*=UTF-8''{name}"
-    media = f"{found.mime_type}; charset=utf-8" if _is_text(found) else found.mime_type
-    headers = {**_HEADERS, "Content-Disposition": disposition, "Content-Type": media}
-    return Response(found.data, headers=headers)
 
 
 def _is_text(found: LinkedFile) -> bool:
@@ -156,21 +152,18 @@ class Pages:
         ]
         guarded = [route for each in self.toolset_routes for route in each.guarded_routes()]
         if guarded:
-            pages.append(Mount("/api", routes=guarded, middleware=self._guards()))
+            # The guards that check the host and the token of a request.
+            passed = [Middleware(self._guard.around)]
+            if self._backend is not None:
+                passed += [
+                    Middleware(AuthenticationMiddleware, backend=self._backend),
+                    Middleware(AuthContextMiddleware),
+                    Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
+                ]
+            pages.append(Mount("/api", routes=guarded, middleware=passed))
         if front is not None:
             pages.append(Mount("/", self._guard.around_pages(front)))
         return Starlette(routes=pages)
-
-    def _guards(self) -> list[Middleware]:
-        """Return the guards that check the host and the token of a request."""
-        passed = [Middleware(self._guard.around)]
-        if self._backend is not None:
-            passed += [
-                Middleware(AuthenticationMiddleware, backend=self._backend),
-                Middleware(AuthContextMiddleware),
-                Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
-            ]
-        return passed
 
     async def _who(self, request: Request) -> Principal | None:
         """Return the principal of a request; None if it may not ask from there."""

@@ -26,12 +26,15 @@ _ISO: Final = (
     r"(?:[T ](?P<clock>\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?P<zone>Z|[+-]\d\d:?\d\d)?)?)"
 )
 _NUMERIC: Final = r"(?P<n1>\d{1,2})(?P<ns>[/.-])(?P<n2>\d{1,2})(?P=ns)(?P<ny>\d{4}|\d{2})"
+_LAST_TWO: Final = r"['\u2019]\d\d|\d\d(?=$|\n)"
 _DAY_MONTH: Final = (
     r"(?P<dd>\d{1,2})(?:st|nd|rd|th|er|\.|[\xba\xaa])?[ -]?(?:of |de |del )?[ ]?"
-    r"(?P<dm>[^\W\d_]{3,12})\.?,?(?:[ -](?:de |del )?(?P<dy>\d{4}))?"
+    r"(?P<dm>[^\W\d_]{3,12})\.?,?"
+    rf"(?:[ -](?:de |del )?(?P<dy>\d{{4}}|(?<=-)\d\d|{_LAST_TWO}))?"
 )
 _MONTH_DAY: Final = (
-    r"(?P<mm>[^\W\d_]{3,12})\.? (?P<md>\d{1,2})(?:st|nd|rd|th)?(?![\d:.])(?:,? (?P<my>\d{4}))?"
+    r"(?P<mm>[^\W\d_]{3,12})\.? (?P<md>\d{1,2})(?:st|nd|rd|th)?(?![\d:.])"
+    rf"(?:,? (?P<my>\d{{4}}|{_LAST_TWO}))?"
 )
 _SHORT: Final = r"(?P<s1>\d{1,2})(?P<ss>/)(?P<s2>\d{1,2})"
 _ANY: Final = re.compile(
@@ -40,12 +43,33 @@ _ANY: Final = re.compile(
 )
 
 
+_LATER: Final = re.compile(r"(?<!\d{4})(?<=\d)\.?\s?[\u2013-]\s?$")
+"""The text before the last day of several, as in `5-7 May 2024`."""
+
 _ISO_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_COMPACT: Final = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
+_COMPACT: Final = re.compile(r"(\d{4})([01]\d)([0-3]\d)(?:[0-2]\d[0-5]\d[0-5]\d)?", re.ASCII)
+_SHORT_YEAR: Final = re.compile(r"(?:[^\W\d_][^\w\s]* |\s\d{1,2}(?:, ?| ))['\u2019]?\d\d$")
+"""A year of two digits behind a month's name, which is of this century in documents only."""
+
+_CLOCK: Final = re.compile(
+    r"(?:[,T]? ?(?:at |um |\xe0 |a las )?\d{1,2}[:.]\d\d(?:[:.]\d\d(?:\.\d+)?)?"
+    r"(?: ?(?:[ap]\.?m\.?|uhr|h|z|[a-z]{2,5}|[+-]\d\d:?\d\d))?)?",
+    re.IGNORECASE,
+)
 _ISO_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?\s*([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
 )
-_WEEKDAY: Final = re.compile(r"[^\W\d_]{2,12}(?:-feira)?\.?,? ?")
+_DAYS_OF_WEEK: Final = """
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat
+    sun montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
+    lunes martes miercoles jueves viernes sabado domingo lun mar mie jue vie sab dom lundi mardi
+    mercredi jeudi vendredi samedi dimanche mer jeu ven sam dim lunedi martedi mercoledi giovedi
+    venerdi domenica gio maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
+    poniedzialek wtorek sroda czwartek piatek sobota niedziela pon wt sr czw pt sob niedz nd
+    segunda terca quarta quinta sexta seg ter qua qui sex segunda-feira terca-feira quarta-feira
+    quinta-feira sexta-feira
+"""
+_WEEKDAYS: Final = frozenset(_DAYS_OF_WEEK.split())
 _MAIL: Final = re.compile(
     r"(?:[a-z]{3}, )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d.*", re.ASCII | re.IGNORECASE
 )
@@ -81,7 +105,11 @@ def dates_in(
     """Yield every date in the text; one without a year is the first on or after `near`."""
     place = 0
     while found := _ANY.search(text, place):
-        seen = _seen(found, order, near)
+        seen = (
+            None
+            if _LATER.search(text, max(place, found.start() - 8), found.start())
+            else _seen(found, order, near)
+        )
         # A match that is not a date may hide the start of one: "the 1st of March".
         place = found.start() + 1 if seen is None else found.end()
         if seen is not None:
@@ -91,6 +119,18 @@ def dates_in(
 def date_in(text: str, order: DayOrder | None = None, near: date | None = None) -> SeenDate | None:
     """Return the first date in the text; None: there is none."""
     return next(dates_in(text, order, near), None)
+
+
+def day_in(text: str, order: DayOrder | None = None) -> SeenDate | None:
+    """Read a text that is one date, with at most a weekday and a time of day; None: it is none."""
+    plain = " ".join(text.split())
+    if match := _COMPACT.fullmatch(plain):
+        plain = "-".join(match.groups())
+    seen = date_in(plain, order) if len(plain) <= _LONGEST else None
+    if seen is None or not _CLOCK.fullmatch(plain[seen.end :]):
+        return None
+    before = plain_letters(plain[: seen.begin].rstrip(" .,"))
+    return seen if not before or before in _WEEKDAYS else None
 
 
 def order_in(text: str) -> DayOrder | None:
@@ -104,9 +144,7 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
     if groups["iso"]:
         return _iso(groups)
     if groups["n1"]:
-        year = int(groups["ny"])
-        if len(groups["ny"]) == 2:  # noqa: PLR2004 - digits
-            year += _CENTURY * (19 if year >= _PIVOT else 20)
+        year = _year(groups["ny"])
         if groups["ns"] == "." and order is None:
             order = DayOrder.DAY  # points always mean that the day comes first
         return _numeric(int(groups["n1"]), int(groups["n2"]), year, order)
@@ -122,7 +160,12 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
         return None
     if year_text is None:
         return _completed(month, int(day), near)
-    return _whole(int(year_text), month, int(day))
+    return _whole(_year(year_text), month, int(day))
+
+
+def _year(text: str) -> int:
+    year = int(text.strip("'\u2019"))
+    return year if len(text) > 3 else year + _CENTURY * (19 if year >= _PIVOT else 20)  # noqa: PLR2004
 
 
 def month_named(name: str) -> int | None:
@@ -224,10 +267,8 @@ def _from_text(value: str) -> CalendarDate | None:
         return _begin(text)
     if match := _ISO_TIME.fullmatch(text):
         return _timed(*match.groups())
-    if match := _COMPACT.fullmatch(text):
-        text = "-".join(match.groups())
-    seen = date_in(text) if len(text) <= _LONGEST and ":" not in text else None
-    if seen is not None and seen.value is not None and _is_all(seen, text):
+    seen = day_in(text) if ":" not in text and not _SHORT_YEAR.search(text) else None
+    if seen is not None and seen.value is not None:
         return _begin(seen.value)
     if _MAIL.fullmatch(text):
         moment = parsedate_to_datetime(text)
@@ -235,12 +276,6 @@ def _from_text(value: str) -> CalendarDate | None:
         said = aware.isoformat()
         return CalendarDate(text=said.replace("+00:00", "Z"), instant=parse_instant(said))
     return None
-
-
-def _is_all(seen: SeenDate, text: str) -> bool:
-    """Return whether a text consists of the date, apart from a weekday."""
-    before = text[: seen.begin]
-    return seen.end == len(text) and (not before or _WEEKDAY.fullmatch(before) is not None)
 
 
 def _timed(

@@ -49,6 +49,12 @@ def derived_id(commit: CommitId, label: str) -> str:
     return f"{commit[:_TIME_PREFIX]}-8{digest[:3]}-{_variant(digest[3:7])}-{digest[7:19]}"
 
 
+def numbered_id(made: str, number: int) -> str:
+    """Return a derived id that sorts by `number`, below 4096, among those of its commit."""
+    start = _TIME_PREFIX + len("-8")
+    return f"{made[:start]}{number:03x}{made[start + 3 :]}"
+
+
 def keyed_commit_id(space: str, actor: str, tool: str, key: str) -> CommitId:
     """Return the commit id for an idempotency key; a retry gets the same one."""
     return CommitId(content_id(space, actor, tool, key))

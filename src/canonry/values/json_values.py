@@ -1,9 +1,11 @@
 """JSON values, normal forms of texts, and numerals."""
 
 import re
+import tomllib
 import unicodedata
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -98,6 +100,10 @@ _ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[
 _EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
 _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
+_NUMBER_SIGN: Final = re.compile(r"^(?:#|n[ro]\b\.?|n\xba|\u2116)\s*")
+_NUMBER_MARKS: Final = re.compile(r"[\s./_#-]+|(?<=[^\W\d_])(?=\d)")
+"""Marks between the parts of a document's number, and the place between letters and digits."""
+
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 LONG: Final = 2_000
 """A longer text is no name or address that needs a normal form."""
@@ -112,23 +118,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_COMPANY_FORMS: Final = _words(
-    """
-    & ab ag aktiengesellschaft and aps as bv co company corp corporation ev gbr gmbh inc
-    incorporated kg kgaa kk limited llc llp lp ltd mbh nv ohg oy plc pte pty pvt sa sarl
-    sas se sl spa sro srl ug und y
-    """
-)
-_TITLES: Final = _words(
-    """
-    mr mrs ms miss mx dr prof professor sir dame herr frau hr fr dipl ing sra don dona
-    """
-)
-_DEGREES: Final = _words(
-    """
-    phd md esq msc bsc mba
-    """
-)
+_NAMED: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+_COMPANY_FORMS: Final = _words(_NAMED["forms"])
+_SAME_FORMS: Final[dict[str, str]] = _NAMED["same"]
+_LONG_FORMS: Final[dict[str, str]] = _NAMED["long"]
+_TITLES: Final = _words(_NAMED["titles"])
+_DEGREES: Final = _words(_NAMED["degrees"])
 _AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
 _TURNED: Final = 2
 """The parts around the comma of a name that starts with the family name."""
@@ -194,15 +189,25 @@ def words_only(text: str) -> str:
 
 def company_name(text: str) -> str:
     """Return the name without any legal forms: `ACME Corp, Inc.` is `acme`."""
-    return folded(text) if len(text) > LONG else _company_name(text)
+    return folded(text) if len(text) > LONG else _company(text)[0]
+
+
+def legal_forms(text: str) -> frozenset[str]:
+    """Return the legal forms at the end of a company's name, each in one spelling."""
+    return frozenset() if len(text) > LONG else _company(text)[1]
 
 
 @lru_cache(maxsize=4096)
-def _company_name(text: str) -> str:
-    words = words_only(text).split()
+def _company(text: str) -> tuple[str, frozenset[str]]:
+    """Divide a company's name into the name and its legal forms."""
+    plain = words_only(text)
+    written = next((each for each in _LONG_FORMS if plain.endswith(f" {each}")), "")
+    words = plain.removesuffix(written).split() + ([_LONG_FORMS[written]] if written else [])
+    forms: set[str] = set()
     while len(words) > 1 and words[-1] in _COMPANY_FORMS:
+        forms.add(_SAME_FORMS.get(words[-1], words[-1]))
         words.pop()
-    return " ".join(words)
+    return " ".join(words), frozenset(forms - {""})
 
 
 def person_name(text: str) -> str:
@@ -261,6 +266,11 @@ def web_domain(text: str) -> str | None:
     return host if "." in host else None
 
 
+def document_number(text: str) -> str:
+    """Return a number of a document with a hyphen for each mark in it: `INV 0012`, `inv/0012`."""
+    return _NUMBER_MARKS.sub("-", _NUMBER_SIGN.sub("", folded(text))).strip("-") or folded(text)
+
+
 def amount(value: Any) -> str | None:
     """Return the number without trailing zeros: `1500.50` becomes `1500.5`; None if unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
@@ -300,9 +310,9 @@ _ASCII_SIGNS: Final = {ord(sign): " " for sign in map(chr, range(128)) if not _i
 
 NUMERAL: Final = (
     r"(?:[0-9]{1,3}(?P<group>[ \xa0\u202f'\u2019.,])[0-9]{3}(?:(?P=group)[0-9]{3})*(?:[.,][0-9]+)?"
-    r"|[0-9]+(?:[.,][0-9]+)?)"
+    r"|[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}(?:\.[0-9]+)?|[0-9]+(?:[.,][0-9]+)?)"
 )
-"""The pattern of a numeral without a sign, as a part of other patterns."""
+"""The pattern of a numeral without a sign, also in Indian groups: `1,47,000.00`."""
 
 _GROUP: Final = 3
 _BLANKS: Final = str.maketrans("", "", " \xa0\u202f'\u2019")

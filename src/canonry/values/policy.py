@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from canonry.values.attributes.table import exclusive_words, in_use
 from canonry.values.moments import DAY
 from canonry.values.provenance import Authority
-from canonry.values.state_tags import EXCLUSIVE_GROUPS
 
 NAME_MAX: Final = 200
 DESCRIPTION_MAX: Final = 2_000
@@ -202,8 +202,10 @@ class Policy:
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of state tags besides the built-in ones, of which at most one may hold."""
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Attributes besides the built-in ones, or in place of one, as `attributes.toml` has them."""
 
     @property
     def exclusive_tags(self) -> tuple[tuple[str, ...], ...]:
-        """All groups of state tags of which at most one may hold, the built-in ones first."""
-        return (*EXCLUSIVE_GROUPS, *self.tags_exclusive)
+        """All groups of state tags of which at most one may hold, those of attributes first."""
+        return (*exclusive_words(in_use()), *self.tags_exclusive)

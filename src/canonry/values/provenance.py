@@ -61,6 +61,11 @@ class EvidenceKind(StrEnum):
     RULE = "rule"
     PROPOSAL = "proposal"
 
+    @property
+    def thing(self) -> str:
+        """Return the kind of item that it refers to."""
+        return "axiom" if self is EvidenceKind.RULE else self.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

@@ -1,37 +1,20 @@
 """Data of state tags: those that exclude each other, and those that prevent actions."""
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
-EXCLUSIVE_GROUPS: Final[tuple[tuple[str, ...], ...]] = (
-    ("alive", "dead"),
-    ("dead", "dying"),
-    ("dead", "unconscious"),
-    ("healthy", "wounded"),
-    ("healthy", "injured"),
-    ("healthy", "poisoned"),
-    ("healthy", "diseased"),
-    ("sane", "insane"),
-    ("standing", "prone", "flying"),
-    ("hostile", "friendly", "neutral"),
-    ("allied", "enemy"),
-    ("hostile", "allied"),
-    ("friendly", "enemy"),
-    ("resting", "fighting"),
-    ("fighting", "fleeing"),
-    ("traveling", "imprisoned"),
-    ("open", "closed"),
-    ("locked", "unlocked"),
-    ("intact", "destroyed"),
-)
-"""At most one tag of each group holds at a time."""
+from canonry.values.attributes.table import attribute_of_word
 
 EXCLUSIVE_PREFIXES: Final = ("at_",)
 """At most one tag with each prefix holds at a time: nobody is in two locations."""
 
-DEAD: Final = frozenset({"dead", "deceased", "destroyed"})
-"""An entity with one of these tags no longer acts."""
+_GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed")})
+
+
+def is_gone(tag: str) -> bool:
+    """Tell whether an entity with this tag no longer acts, and is no longer used."""
+    return _meaning(tag) in _GONE
 
 
 @lru_cache(maxsize=4096)
@@ -48,18 +31,39 @@ def normal_tags(tags: Iterable[str]) -> tuple[str, ...]:
 def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]) -> list[str]:
     """Return the tags in `held` that cannot hold together with `tag`, sorted; case is ignored."""
     word = tag.casefold()
-    rivals = {one.casefold() for group in groups for one in group if word in _folded(group)}
+    rivals = _listed_with(word, tuple(groups))
+    meant = _rivals_of(word)
     prefixes = tuple([prefix for prefix in EXCLUSIVE_PREFIXES if word.startswith(prefix)])
     return sorted(
         [
             other
             for other in held
             if (one := other.casefold()) != word
-            and (one in rivals or (prefixes and one.startswith(prefixes)))
+            and (
+                one in rivals
+                or (meant and _meaning(one) in meant)
+                or (prefixes and one.startswith(prefixes))
+            )
         ]
     )
 
 
-@cache
-def _folded(group: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(one.casefold() for one in group)
+def _meaning(tag: str) -> tuple[str, str] | None:
+    """Return the attribute and the value that a tag means, for all its synonyms."""
+    known = attribute_of_word(tag)
+    return None if known is None else (known[0].name, known[1])
+
+
+def _rivals_of(tag: str) -> frozenset[tuple[str, str]]:
+    """Return the meanings that exclude the tag's own."""
+    known = attribute_of_word(tag)
+    if known is None or known[0].soft:
+        return frozenset()
+    return frozenset((known[0].name, value) for value in known[0].rivals_of(known[1]))
+
+
+@lru_cache(maxsize=4096)
+def _listed_with(word: str, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    """Return the words of all groups that a word belongs to."""
+    folded = [frozenset(one.casefold() for one in group) for group in groups]
+    return frozenset().union(*(group for group in folded if word in group))

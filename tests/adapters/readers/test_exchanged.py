@@ -195,3 +195,42 @@ async def test_a_pdf_of_pictures_says_so_where_nothing_recognises_them() -> None
     assert reading.notes[0].startswith("The PDF has only pictures")
     assert mixed.notes[0].startswith("1 pages of the PDF have only pictures")
     assert (await examined(a_pdf("Text"))).notes == ()
+
+
+NOTE = (
+    '<CreditNote xmlns="urn:oasis:names:specification:ubl:schema:xsd:CreditNote-2"><ID>G-3</ID>'
+    "<IssueDate>2024-05-13</IssueDate><DocumentCurrencyCode>EUR</DocumentCurrencyCode>"
+    "<BillingReference><InvoiceDocumentReference><ID>R-10</ID></InvoiceDocumentReference>"
+    "</BillingReference><LegalMonetaryTotal><PayableAmount>119</PayableAmount>"
+    "</LegalMonetaryTotal></CreditNote>"
+)
+CODED = NOTE.replace("CreditNote", "Invoice").replace(
+    "<IssueDate>", "<InvoiceTypeCode>381</InvoiceTypeCode><IssueDate>"
+)
+
+
+@pytest.mark.parametrize("data", [NOTE, CODED, CODED.replace("381", "396")])
+async def test_a_credit_note_is_no_bill_and_names_the_invoice(data: str) -> None:
+    (record,) = (await examined(f"<?xml version='1.0'?>{data}")).records
+
+    assert record.kind == "credit_note"
+    assert record.fields == {
+        "credit_note_number": "G-3",
+        "credit_note_date": "2024-05-13",
+        "currency": "EUR",
+        "amount": 119,
+        "invoice_reference": "R-10",
+    }
+
+
+async def test_a_file_attached_to_an_invoice_is_a_member_and_no_text() -> None:
+    attached = (
+        "<AdditionalDocumentReference><ID>1</ID><Attachment><EmbeddedDocumentBinaryObject "
+        'mimeCode="text/csv" filename="hours.csv">ZGF0ZSxob3Vycwo=</EmbeddedDocumentBinaryObject>'
+        "</Attachment></AdditionalDocumentReference><LegalMonetaryTotal>"
+    )
+    reading = await examined(NOTE.replace("<LegalMonetaryTotal>", attached))
+
+    (member,) = reading.members
+    assert (member.hint.name, member.data, member.record) == ("hours.csv", b"date,hours\n", 0)
+    assert "ZGF0" not in reading.text

@@ -5,11 +5,24 @@ from pathlib import Path
 import apsw
 import pytest
 
+from canonry.log.entries import FactRead
+from canonry.log.items.facts import Fact
 from canonry.log.schemas.identity_keys import part_mark
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_space, a_turn, an_entity, made
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_space,
+    a_turn,
+    an_entity,
+    ident,
+    made,
+)
 from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.values.ids import FactId
+from canonry.values.statements import Statement
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +92,34 @@ async def test_a_later_version_stops_a_server_that_runs(tmp_path: Path) -> None:
 
         assert caught.value.code == "store.newer"
         assert await store.ledger.head(MIDDLE_EARTH) == 1
+
+
+async def test_opening_a_store_from_before_statements_shuts_its_former_version_out(
+    tmp_path: Path,
+) -> None:
+    reading = FactRead(
+        fact_id=FactId(ident("small")),
+        reader=1,
+        statements=(Statement(subject=ident("frodo"), attribute="size", value="small"),),
+    )
+    async with a_store(tmp_path) as store:
+        things = made(a_space(), an_entity(), a_fact("small", "frodo"))
+        await store.ledger.append([an_append("one", things)])
+    before = rows(tmp_path, "SELECT * FROM commits ORDER BY seq")
+    rows(tmp_path, "UPDATE meta SET value = 3 WHERE name = 'min_reader'")
+    rows(tmp_path, "UPDATE meta SET value = 16 WHERE name = 'views'")
+
+    async with a_store(tmp_path) as store:
+        assert rows(tmp_path, "SELECT * FROM commits ORDER BY seq") == before
+        fact = (await store.state.things([ident("small")]))[ident("small")]
+        assert isinstance(fact, Fact)
+        assert (fact.statements, fact.reader) == ((), None)
+        await store.ledger.append([an_append("two", [reading], judged_at=1)])
+        (key, _) = reading.statements[0].index_keys
+        (found,) = await store.state.facts_framed(MIDDLE_EARTH, {key: 1})
+
+    assert found.statements == reading.statements
+    assert rows(tmp_path, "SELECT value FROM meta WHERE name = 'min_reader'") == [(4,)]
 
 
 async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> None:

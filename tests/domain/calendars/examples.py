@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
-from canonry.values.calendars.declaring import read_calendar
+from canonry.values.calendars.declaring import read_calendar, read_roughly, time_said
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar
+from canonry.values.moments import Instant
 
 MONTHS: Final[dict[str, Any]] = {
     "name": "The Reckoning of Aldmoor",
@@ -26,3 +28,11 @@ ALDMOOR: Final = read_calendar(MONTHS)
 ROUNDS: Final = read_calendar(
     {"counters": [{"name": "round", "seconds": 6}, {"name": "day", "seconds": 86_400}]}
 )
+
+
+def read_time(
+    text: str, calendar: Calendar = GREGORIAN, relative_to: Instant | None = None, *, path: str = ""
+) -> Instant:
+    """Read the start of a time in words."""
+    start = None if relative_to is None else time_said(relative_to, None, calendar)
+    return read_roughly(text, calendar, start, path=path).start

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.values.calendars.declaring import read_calendar, read_time
+from canonry.values.calendars.declaring import read_calendar
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import (
@@ -19,7 +19,7 @@ from canonry.values.moments import (
     rank_in_stories,
     render_instant,
 )
-from tests.domain.calendars.examples import ALDMOOR, ROUNDS
+from tests.domain.calendars.examples import ALDMOOR, ROUNDS, read_time
 
 SECONDS = st.integers(-9 * 10**12, 2 * 10**12)
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from canonry.values.calendars.declaring import read_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_instant
-from tests.domain.calendars.examples import ALDMOOR, ROUNDS
+from tests.domain.calendars.examples import ALDMOOR, ROUNDS, read_time
 
 NOW = read_time("3 Frostmoon 1402 AE 10:00", ALDMOOR)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.language.clauses.keys import FAR_MAX, NEAR_MAX
+from canonry.canon.judging.slices import TIMELINE_MAX
 from canonry.log.items.proposals import ProposalStatus
 from canonry.testing.things import a_fact, ident
 from canonry.values.ids import EntityId
@@ -155,12 +155,12 @@ async def test_d4_two_values_of_one_property_contradict_each_other() -> None:
 @pytest.mark.parametrize(
     ("name", "held", "claimed", "status"),
     [
-        ("height", "180 cm", "1.6 m", REJECTED),
+        ("height", "180 cm", "1.6 m", PENDING),
         ("height", "190 cm", "1.9 m", ACCEPTED),
-        ("weight", "60 kg", "150 pounds", REJECTED),
-        ("population", 3000, 4200, REJECTED),
+        ("weight", "60 kg", "150 pounds", PENDING),
+        ("population", 3000, 4200, PENDING),
         ("age", 30, "30", ACCEPTED),
-        ("favourite_dish", "eel", "pike", ACCEPTED),
+        ("favourite_dish", "eel", "pike", PENDING),
     ],
 )
 async def test_d4_values_are_compared_with_their_units_whatever_the_words_say(
@@ -176,7 +176,7 @@ async def test_d4_values_are_compared_with_their_units_whatever_the_words_say(
     verdict = await stage.verdict("fact", second, scene="scene 2")
 
     assert verdict.status is status
-    assert verdict.conflicts == ((fact.canonical_id,) if status is REJECTED else ())
+    assert verdict.conflicts == (() if status is ACCEPTED else (fact.canonical_id,))
 
 
 @pytest.mark.parametrize(
@@ -199,16 +199,14 @@ async def test_d4_the_same_frame_with_another_value_is_a_contradiction(
     assert (verdict.status, verdict.rule, verdict.conflicts) == (REJECTED, RULE, (fact.id,))
 
 
-async def test_d4_what_is_only_alike_is_named_and_does_not_block() -> None:
+async def test_d4_shared_words_alone_are_no_conflict() -> None:
     stage = await a_court()
     fact = a_fact("Bo keeps his gold under the oak", involved=about("Bo"), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", said("The oak was felled, and Bo saw it burn", "Bo"))
 
-    why = f"possible conflict: the fact {fact.id} says that Bo keeps his gold under the oak"
-    assert verdict.status is ACCEPTED
-    assert f"{why} (both are about oak but differ)" in verdict.rationale
+    assert (verdict.status, verdict.graded) == (ACCEPTED, ())
 
 
 async def test_d4_a_possible_conflict_is_named_and_does_not_block() -> None:
@@ -298,7 +296,8 @@ async def test_what_the_game_master_says_otherwise_in_a_later_scene_ends_and_is_
     )
 
     before = await stage.thing(denied.canonical_id)
-    assert (verdict.status, verdict.conflicts) == (ACCEPTED, (denied.canonical_id,))
+    assert (verdict.status, verdict.conflicts) == (ACCEPTED, ())
+    assert f"superseded: the fact {denied.canonical_id} says" in verdict.rationale
     assert (before.level, before.superseded_by) == (CanonLevel.CANON, verdict.canonical_id)
 
 
@@ -335,12 +334,12 @@ async def test_d4_a_fact_of_many_is_a_rival_for_each_however_much_is_said_in_its
 async def test_what_is_compared_with_the_newest_only_says_so() -> None:
     stage = await a_court()
     await stage.entity("Ida")
-    for number in range(FAR_MAX):
-        one = a_fact(f"hold {number}", statement=f"The guards hold the bridge {number}")
+    for number in range(TIMELINE_MAX):
+        one = a_fact(f"friend {number}", statement=f"The guards like the cook of tower {number}")
         await stage.make(replace(one, involved=about("Ida")))
 
-    of_nobody = await stage.propose("fact", said("The guards hold a feast"))
-    of_odo = await stage.propose("fact", said("The guards hold a feast", "Odo"))
+    of_nobody = await stage.propose("fact", said("The guards like the cook"))
+    of_odo = await stage.propose("fact", said("Odo likes the cook", "Odo"))
     report = await stage.canonize()
 
     assert "compared with the newest facts" in verdict_on(report, of_nobody).rationale
@@ -349,13 +348,13 @@ async def test_what_is_compared_with_the_newest_only_says_so() -> None:
 
 async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
     stage = await a_court()
-    for number in range(NEAR_MAX):
-        one = a_fact(f"held {number}", statement=f"Odo held tower {number}")
+    for number in range(TIMELINE_MAX):
+        one = a_fact(f"liked {number}", statement=f"Odo likes the cook of tower {number}")
         await stage.make(replace(one, involved=about("Odo")))
-    await stage.make(a_fact("newest", statement="Odo held the bridge", involved=about("Odo")))
+    await stage.make(a_fact("newest", statement="Odo likes Bo", involved=about("Odo", "Bo")))
 
-    feast = await stage.propose("fact", said("Odo held a long feast", "Odo"))
-    denial = await stage.propose("fact", said("Odo never held the bridge", "Odo"))
+    feast = await stage.propose("fact", said("Odo likes the long feast", "Odo"))
+    denial = await stage.propose("fact", said("Odo does not like Bo", "Odo", "Bo"))
     report = await stage.canonize()
 
     assert "compared with the newest facts" in verdict_on(report, feast).rationale

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session.get_entity_as_of import entity_at
+from canonry.canon.session.narrowing import entities_then
+from canonry.canon.session.what_holds import moment_at
 from canonry.log.entries import EntitiesMerged
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.schemas.narrative import EntityType
@@ -98,7 +99,8 @@ async def test_d1_a_backstory_holds_until_what_begins_later(authority: Authority
     (wounded,) = await stage.canon.state.facts_stating(frodo.space, {"Frodo is wounded"})
     assert (healthy.until, healthy.superseded_by) == (day(3), wounded.id)
     assert (wounded.until, wounded.level) == (None, CanonLevel.CANON)
-    assert (await entity_at(stage.canon, frodo, day(2))).state_tags == ("healthy",)
+    then = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
+    assert then[frodo.id].state_tags == ("healthy",)
 
 
 async def test_d6_a_player_does_not_bring_back_whom_the_game_master_killed() -> None:

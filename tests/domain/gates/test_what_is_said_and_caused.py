@@ -104,12 +104,12 @@ async def test_a_denial_of_other_entities_or_of_another_time_contradicts_nothing
     ("new", "old", "status"),
     [
         (Authority.PLAYER, Authority.SYSTEM, ACCEPTED),
-        (Authority.PLAYER, Authority.PLAYER, REJECTED),
-        (Authority.PLAYER, Authority.GM, REJECTED),
+        (Authority.PLAYER, Authority.PLAYER, ACCEPTED),
+        (Authority.PLAYER, Authority.GM, PENDING),
         (Authority.GM, Authority.SOURCE, ACCEPTED),
     ],
 )
-async def test_a_fact_replaces_another_where_it_has_more_standing(
+async def test_a_fact_corrects_another_of_no_higher_authority_and_waits_otherwise(
     new: Authority, old: Authority, status: ProposalStatus
 ) -> None:
     stage = await a_peopled_stage()

@@ -85,7 +85,7 @@ async def test_n2_a_first_name_of_two_links_neither_and_both_are_named() -> None
 async def test_n2_two_of_one_full_name_are_told_apart_by_their_ids() -> None:
     desk = await a_house("Anna Berg")
     person = (await desk.call("get", of="Anna Berg"))["id"]
-    ship = {"kind": "entity", "name": "Anna Berg", "type": "object"}
+    ship = {"kind": "entity", "name": "Anna Berg", "type": "object", "same_as": "nobody"}
     made = await desk.call("propose", said="A ship is called so.", claims=[ship])
 
     reply = await stated(desk, "Anna Berg sings")

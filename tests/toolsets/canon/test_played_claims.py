@@ -73,13 +73,16 @@ async def test_times_are_told_in_the_calendar_of_the_space() -> None:
     (before,) = (
         await desk.call("find", text="owns", kinds=["relation"], at="5 Frostmoon 1402 AE")
     )["found"]
-    (fell,) = (await desk.call("timeline", about="Isolde"))["timeline"]
+    rows = (await desk.call("timeline", about="Isolde"))["timeline"]
 
     assert (before["says"], before["until"]) == (
         "Isolde owns Drowned Crown",
         "10 Frostmoon 1402 AE",
     )
-    assert fell["when"] == "10 Frostmoon 1402 AE"
+    assert {(row["says"], row.get("how"), row["when"]) for row in rows} == {
+        ("The queen falls", None, "10 Frostmoon 1402 AE"),
+        ("Isolde owns Drowned Crown", "ended", "10 Frostmoon 1402 AE"),
+    }
 
 
 @pytest.mark.parametrize("closed", [False, True])

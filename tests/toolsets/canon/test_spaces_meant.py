@@ -137,7 +137,10 @@ async def test_n4_a_name_in_two_spaces_names_both_or_the_one_used_last() -> None
     got = await guest.call("get", of="Odo Brand")
     assert (got["space"], "account" in got["hint"]) == ("Saltmere", True)
     exact = await desk.call(
-        "propose", claims=[ODO | {"name": "Odo"}], said="Odo.", space="Saltmere"
+        "propose",
+        claims=[ODO | {"name": "Odo", "same_as": "nobody"}],
+        said="Odo.",
+        space="Saltmere",
     )
     assert (await desk.call("get", of="Odo"))["id"] == exact["verdicts"][0]["id"]
 

@@ -184,3 +184,12 @@ def test_what_is_noted_stands_beside_the_reply() -> None:
     outcome = replied(Noted(reply={"a": 1}, meta={"b": 2}))
 
     assert (outcome.body, outcome.text, outcome.meta) == ({"a": 1}, '{"a":1}', {"b": 2})
+
+
+async def test_a_time_that_no_tool_of_the_contract_takes_is_refused_by_name() -> None:
+    asked = {"as_known_at": "2025-01-01"}
+    result = await a_shelf().gateway.call("list_projects", asked, Principal())
+
+    assert result.error is not None
+    assert result.body["error"]["code"] == "VALIDATION_ERROR"
+    assert "does not take /as_known_at" in result.text

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.values.calendars.declaring import read_time
 from canonry.values.moments import render_instant
-from tests.domain.calendars.examples import ALDMOOR, MONTHS
+from tests.domain.calendars.examples import ALDMOOR, MONTHS, read_time
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 
@@ -244,3 +243,35 @@ async def test_words_of_times_are_kept_on_facts_events_and_scenes() -> None:
     await stage.world.call("mongodb_update_scene", scene_id=open_scene, time_ref=plain)
     shown = await stage.world.call("mongodb_get_scene", scene_id=open_scene)
     assert shown["time_words"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("14:30", "3 Frostmoon 1402 AE 14:30"),
+        ("12 BE", "1 Frostmoon 12 BE"),
+        ("5 Thaw 12 BE 14:30", "5 Thaw 12 BE 14:30"),
+        ("the next morning", "4 Frostmoon 1402 AE 06:00"),
+        ("tomorrow at 09:00", "4 Frostmoon 1402 AE 09:00"),
+        ("next Thaw", "1 Thaw 1402 AE"),
+        ("about 1300 AE", "1 Frostmoon 1300 AE"),
+    ],
+)
+async def test_proposals_and_scenes_take_phrases_in_the_calendar_of_the_game(
+    said: str, means: str
+) -> None:
+    stage = await in_aldmoor()
+    scene_id = await stage.scene(time_ref="3 Frostmoon 1402 AE 10:00")
+    await stage.propose(scene_id, content={"statement": "It snows", "time_ref": said})
+    later = await stage.scene("Later", time_ref=said)
+    await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+
+    (fact,) = (
+        await stage.world.call(
+            "neo4j_query_facts", detail=True, universe_id=stage.world.universe_id
+        )
+    )["facts"]
+    scene = await stage.world.call("mongodb_get_scene", scene_id=later)
+
+    assert (fact["time_ref"], fact["time_words"]) == (when(means), said)
+    assert (scene["time_ref"], scene["time_words"]) == (when(means), said)

@@ -90,13 +90,16 @@ async def test_a_verdict_says_by_what_a_fact_has_ended() -> None:
     assert said in str(verdict["rationale"])
 
 
-async def test_what_a_player_said_falls_where_the_game_master_says_otherwise() -> None:
+async def test_what_a_player_said_ends_where_the_game_master_says_otherwise_later() -> None:
     stage = await a_stage()
     await tell(stage, CAPITALS[11], order=11, authority="player")
 
     await tell(stage, CAPITALS[12], order=12)
 
-    assert await facts_of(stage) == [(CAPITALS[12], None, None)]
+    assert await facts_of(stage) == [
+        (CAPITALS[11], None, CAPITALS[12]),
+        (CAPITALS[12], None, None),
+    ]
 
 
 @pytest.mark.parametrize(

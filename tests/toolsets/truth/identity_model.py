@@ -1,8 +1,8 @@
 """A model of identity that knows nothing of the code: people, what was said of them, who answers.
 
-A record is about whoever ever bore its strongest key. Where several bear it, the next key is asked,
-and where none tells, somebody new comes into being. A merge is an arrow from one to another; what
-is said stays where it was addressed.
+A record is about whoever ever bore its strongest key, unless the name that it says is another one.
+Where several bear it, the next key is asked, and where none tells, somebody new comes into being. A
+merge is an arrow from one to another; what is said stays where it was addressed.
 """
 
 import dataclasses
@@ -94,7 +94,7 @@ class Model:
         doubts: set[Person] = set()
         for place, rule in enumerate(rules):
             bearers = [p for p in self.people if record[rule] in p.keys[rule]]
-            fitting = [p for p in bearers if not self._apart(p, record, rules[:place])]
+            fitting = [p for p in bearers if not self._apart(p, record, rules[:place], rule)]
             if len({p.root for p in fitting}) == 1:
                 doubts = doubts | {p.root for p in bearers} if place else set()
                 return (fitting[0] if len(fitting) == 1 else fitting[0].root), doubts
@@ -102,13 +102,20 @@ class Model:
         first = (rules[0], record[rules[0]])
         better = KEYS[: KEYS.index(rules[0])]
         for person in self.people:  # somebody of whom nothing is known but this key
-            if person.birth == first and not any(person.keys[rule] for rule in better):
+            unknown = not any(person.keys[rule] for rule in better)
+            if person.birth == first and unknown and not self._apart(person, record, [], first[0]):
                 return person, doubts
         return None, doubts
 
     @staticmethod
-    def _apart(person: Person, record: Record, stronger: list[str]) -> bool:
-        return any(person.keys[rule] and record[rule] not in person.keys[rule] for rule in stronger)
+    def _apart(person: Person, record: Record, stronger: list[str], rule: str) -> bool:
+        """Whether a stronger key differs, or a shared address is somebody's of another name.
+
+        The names of these histories have no word in common.
+        """
+        if rule != "name" and "name" in record and "name" in fields_of([person]):
+            stronger = [*stronger, "name"]
+        return any(person.keys[each] and record[each] not in person.keys[each] for each in stronger)
 
     def correct(self, person: Person, name: str, value: str) -> None:
         """Let a value stand, unless it stands for the person and for whoever answers."""

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -171,3 +172,20 @@ async def test_t27_an_edge_between_the_two_that_are_merged_is_no_cycle_of_others
     (warning,) = (await desk.merge(a, b))["warnings"]
     assert warning["code"] == "relationship.cycle"
     assert (await desk.call("list_relationships", entity_id=b))["total"] == 0
+
+
+async def test_a_credit_note_corrects_its_invoice_until_it_names_another() -> None:
+    desk = a_desk()
+    one = await desk.entity(**an_invoice("R-10"))
+    other = await desk.entity(**an_invoice("R-11"))
+    note: dict[str, Any] = {"entity_type": "credit_note", "credit_note_number": "G-3", "amount": 5}
+    credit = await desk.entity(**note, invoice_reference="R-10")
+    kinds = []
+    for named in ("R-10", "R-11"):
+        await desk.ingest({**note, "invoice_reference": named})
+        listed = await desk.call("list_relationships", entity_id=credit, direction="outbound")
+        kinds.append(
+            {(e["relationship_type"], e["target_entity_id"]) for e in listed["relationships"]}
+        )
+
+    assert kinds == [{("REFERS_TO", invoice), ("CORRECTS", invoice)} for invoice in (one, other)]

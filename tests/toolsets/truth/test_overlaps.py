@@ -81,3 +81,49 @@ async def test_overlapping_statements_of_a_bank_are_told_apart_by_its_references
     await ingest(desk, camt(second, third), "b.xml")
 
     assert await total(desk) == 3
+
+
+OFX = (
+    "OFXHEADER:100\nDATA:OFXSGML\n\n<OFX><STMTRS><CURDEF>EUR<BANKACCTFROM><ACCTID>77001"
+    "</BANKACCTFROM><STMTTRN><DTPOSTED>{day}<TRNAMT>-{amount}<FITID>R1<NAME>{name}</STMTTRN>"
+    "</STMTRS></OFX>"
+)
+MT940 = ":20:S\n:25:77001\n:60F:C240101EUR0,00\n:61:{day}D{amount}NTRFNONREF//R1\n:86:{name}\n"
+TABLE = "Date,Payee,Amount,Transaction ID\n{day},{name},-{amount},R1\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "days", "amounts"),
+    [
+        (OFX, ("20240305", "20240405"), ("100.00", "8.00")),
+        (MT940, ("240305", "240405"), ("100,00", "8,00")),
+        (TABLE, ("2024-03-05", "2024-04-05"), ("100.00", "8.00")),
+        (OFX, ("20240305", "20240405"), ("100.00", "100.00")),
+    ],
+)
+async def test_a_reference_that_comes_again_is_another_payment(
+    file: str, days: tuple[str, str], amounts: tuple[str, str]
+) -> None:
+    first, second = (
+        file.format(day=day, amount=amount, name=name)
+        for day, amount, name in zip(days, amounts, ("HOTEL", "CAFE"), strict=True)
+    )
+    desk = a_desk()
+    await ingest(desk, first, "march")
+    told = await ingest(desk, second, "april")
+    again = await ingest(desk, first.replace("HOTEL", "HOTEL ROMA"), "march, again")
+    listed = await desk.call("retrieve_entities", entity_type="transaction")
+    found = sorted(each["snapshot"]["amount"] for each in listed["entities"])
+
+    assert found == sorted(-float(each.replace(",", ".")) for each in amounts)
+    assert [each["reason"] for each in told["possible_duplicates"]] == ["same_key_other_details"]
+    assert again["entities"][0]["created"] is False, "the same payment downloaded again stays one"
+
+
+async def test_a_reference_of_three_camt_statements_is_three_payments() -> None:
+    desk = a_desk()
+    for month in ("03", "04", "05"):
+        await ingest(desk, camt((f"2024-{month}-01", "Landlord", "500.00", "RENT")), f"{month}.xml")
+    await ingest(desk, camt(("2024-04-01", "Landlord", "500.00", "RENT")), "april, again.xml")
+
+    assert await total(desk) == 3

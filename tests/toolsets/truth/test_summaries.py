@@ -226,3 +226,23 @@ def test_a_table_that_is_read_on_is_the_one_that_is_read_anew(steps: list[tuple[
         return found, await summed(desk, field="amount", period="day")
 
     asyncio.run(compare())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("state", ["Pending", "REVERTED", "declined", "storniert", "en attente"])
+async def test_a_payment_that_was_never_booked_is_in_no_sum(state: str) -> None:
+    desk = a_desk()
+    paid = {"entity_type": "transaction", "currency": "EUR", "date": "2024-03-01"}
+    await desk.ingest(
+        {**paid, "amount": -10, "merchant_name": "Bakery", "status": "completed"},
+        {**paid, "amount": -99, "merchant_name": "Hotel", "status": state},
+    )
+    asked = {"entity_type": "transaction", "field": "amount"}
+    told = await desk.call("summarise_records", **asked)
+    by_state = await desk.call("summarise_records", **asked, group_by=["status"])
+
+    assert [each["sum"] for each in told["totals"]] == ["-10"]
+    assert [(e["field"], e["reason"], e["count"]) for e in told["left_out"]] == [
+        ("status", "not_booked", 1)
+    ]
+    assert [each["sum"] for each in by_state["totals"]] == ["-109"]

@@ -126,3 +126,28 @@ async def test_clocks_only_go_forward() -> None:
     assert await isle.call("advance-clock", durationMs=500, playerId="ann") == {"tick": 500}
     assert await isle.call("advance-clock", durationMs=500) == {"tick": TICK + 500}
     assert (await isle.call("get-location-context"))["tick"] == TICK + 500
+
+
+async def test_k_single_items_of_one_name_stay_items_of_their_own() -> None:
+    isle = await a_world()
+    for key, holder in (("left-glove", "ann"), ("right-glove", "inn")):
+        await isle.call("create-item", name="Glove", key=key, holderId=holder, itemType="clothes")
+
+    await isle.call("transfer-item", itemId="right-glove", toHolderId="ann")
+
+    reply = await isle.call("get-player-context", playerId="ann")
+    assert [each["name"] for each in reply["inventory"]].count("Glove") == 2
+
+
+async def test_k_the_dead_and_the_absent_walk_nowhere_but_can_be_carried() -> None:
+    isle = await a_world()
+    await isle.call("set-status", moverId="cook", alive=False)
+    await isle.call("set-status", moverId="bob", present=False)
+
+    await isle.refused("move", "CONFLICT", "person.dead", moverId="cook", direction="out")
+    await isle.refused("move", "CONFLICT", "person.absent", moverId="bob", direction="north")
+    await isle.call("move", moverId="cook", teleportTo="yard", reason="They carry him out.")
+    await isle.call("set-status", moverId="bob", present=True)
+    await isle.call("move", moverId="bob", direction="north")
+
+    assert await place_of(isle, "bob") == "Road"

@@ -15,10 +15,10 @@ from canonry.canon.judging.contents import (
     words_of_time,
 )
 from canonry.canon.judging.gates.kit import Rival, Verdict
+from canonry.canon.judging.gates.states import known_as
 from canonry.canon.judging.known_things import (
     Backing,
     SpokenTime,
-    known_as,
     make_entity,
     make_event,
     make_fact,
@@ -27,20 +27,14 @@ from canonry.canon.judging.known_things import (
     restated,
     retold,
 )
-from canonry.canon.judging.relation_lines import (
-    RelationLine,
-    is_told_of,
-    line_of,
-    restates,
-    written,
-)
+from canonry.canon.judging.relation_lines import is_told_of, line_of, restates
 from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import reading_of, states_changed, tags_begun_by
 from canonry.canon.judging.state_tags import (
     TagHeld,
     TagsChanged,
     as_held,
     change_tags,
-    changes_of,
     still_stands,
     superseded,
     undone,
@@ -52,15 +46,16 @@ from canonry.log.entries import (
     EvidenceLinked,
     FactRetconned,
     Made,
+    RelationEnded,
     RelationRetconned,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact, FactDraft, Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import Event, Fact, Relation, SaidAgain
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.values.moments import arranged, comes_after, overlaps
+from canonry.values.moments import comes_after, overlaps
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence, may_end, strongest
 
@@ -126,19 +121,15 @@ def already_known(desk: WritingDesk, thing_id: str, held: Sequence[Evidence]) ->
 def with_rivals(
     desk: WritingDesk, acceptance: Acceptance, *, subject: EntityId | None = None
 ) -> Acceptance:
-    """Retcon and end the items that the verdict names.
+    """Retcon the items that the verdict names.
 
-    The caller has already changed the tags of `subject` and ended the facts about them.
+    The caller has already changed the tags of `subject`.
     """
     by = acceptance.canonical_id
-    entries: list[Entry] = list(acceptance.entries)
+    entries = acceptance.entries
     for rival in desk.verdict.retcons:
-        entries.extend(_retcon(desk, rival, by, subject))
-    for rival in desk.verdict.supersedes:
-        fact = None if isinstance(rival, TagHeld) else desk.view.thing(rival)
-        if isinstance(fact, Fact):  # a fact without a time has no known end
-            entries.append(superseded(fact, desk.candidate.at, FactId(by)))
-    return replace(acceptance, entries=tuple(entries))
+        entries += tuple(_retcon(desk, rival, by, subject))
+    return replace(acceptance, entries=entries)
 
 
 def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) -> Iterator[Entry]:
@@ -146,36 +137,22 @@ def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) 
     if isinstance(rival, TagHeld):
         if rival.entity_id != subject:
             yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
-        changes_state = isinstance(desk.candidate.content, StateChangeContent)
-        replaced_by = FactId(by) if changes_state else None
         for fact_id in rival.facts:
-            yield FactRetconned(fact_id=fact_id, replaced_by=replaced_by, reason=reason)
+            yield FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
         return
     thing = desk.view.thing(rival)
     match thing:
         case Fact():
             yield FactRetconned(fact_id=thing.id, replaced_by=FactId(by), reason=reason)
-            yield from _untold(desk, thing)
+            for held in tags_begun_by(thing, desk.view):
+                yield from _undone(desk, held, f"retcon:{thing.id}:{held.tag}")
         case Relation():
-            same_kind = isinstance(desk.candidate.content, RelationshipContent)
-            replaced = RelationId(by) if same_kind else None
-            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced, reason=reason)
+            replaced_by = RelationId(by)
+            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced_by, reason=reason)
         case Event():
             yield EventRetconned(event_id=thing.id, replaced_by=None, reason=reason)
         case _:
             return
-
-
-def _untold(desk: WritingDesk, fact: Fact) -> Iterator[Entry]:
-    """Remove the state that a retconned fact stated."""
-    tag, entity_id = fact.properties.get("tag"), fact.properties.get("entity_id")
-    entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
-    if entity is None or fact.properties.get("holds") is not True:
-        return
-    change = {one.tag: one for one in changes_of(entity)}.get(str(tag))
-    if change is not None and change.holds:
-        held = TagHeld(entity_id=entity.id, tag=str(tag), change=change, facts=(fact.id,))
-        yield from _undone(desk, held, f"retcon:{fact.id}")
 
 
 def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
@@ -231,12 +208,12 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
 
 def _spoken(candidate: Candidate) -> SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
-    own, at = time_of(candidate.content), candidate.at
+    own, at, wrong = time_of(candidate.content), candidate.at, candidate.corrects
     if at is None:
         return None
     proposal, scene = candidate.proposal, candidate.scene
     if own is None:
-        words = None if scene is None else scene.time_words
+        words = getattr(scene if wrong is None else wrong, "time_words", None)
     else:
         words = words_of_time(proposal.type, proposal.original)
     return None if words is None else SpokenTime(words=words, at=at)
@@ -280,9 +257,7 @@ def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acce
     entries += _derived(desk, content, entity)
     evidenced = already_known(desk, entity.id, entity.evidence)
     known = replace(
-        evidenced,
-        entries=(*entries, *evidenced.entries),
-        known=None if entries else entity.id,
+        evidenced, entries=(*entries, *evidenced.entries), known=None if entries else entity.id
     )
     return with_rivals(desk, known, subject=entity.id)
 
@@ -327,14 +302,10 @@ def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Itera
 def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
-    held = {} if line.same is None else line.same.properties
-    if (
-        line.same is not None
-        and is_told_of(line.same, start, end)
-        and not restates(line.same, content)
-    ):
-        return with_rivals(desk, _said_again(desk, line, line.same))
+    same = line_of(desk.view, kind, start, end, moment, properties=content.properties).same
+    held = {} if same is None else same.properties
+    if same is not None and is_told_of(same, start, end) and not restates(same, content):
+        return with_rivals(desk, _said_again(desk, same))
     made = make_relation(
         desk.new_id,
         desk.backing,
@@ -345,18 +316,25 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
         since=desk.candidate.at,
     )
     entries: list[Entry] = [made]
-    if isinstance(made.thing, RelationDraft):
-        rivals = (*line.against, *(() if line.same is None else (line.same,)))
-        fallen = [one for one in rivals if one.id in desk.verdict.retcons]
-        entries += written(desk.new_id, desk.backing, line, made.thing, without=fallen)
+    wrong = desk.candidate.corrects
+    if isinstance(wrong, Relation) and wrong.ended and wrong.superseded_by is None:
+        ended = RelationEnded(
+            relation_id=RelationId(made.thing.id),
+            until=wrong.until,
+            superseded_by=None,
+            reason="it ended then",
+        )
+        entries.append(ended)
     return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
 
 
-def _said_again(desk: WritingDesk, line: RelationLine, relation: Relation) -> Acceptance:
+def _said_again(desk: WritingDesk, relation: Relation) -> Acceptance:
     """Add evidence to a relation that is stated again at another position of the story."""
     known = already_known(desk, relation.id, relation.evidence)
     backing = desk.backing
-    if backing.place is None or not backing.place.scene or not backing.evidence:
+    if backing.place is None or not backing.evidence:
+        return known
+    if not backing.place.scene and desk.candidate.at is None:
         return known
     again = SaidAgain(
         at=desk.candidate.at,
@@ -370,8 +348,7 @@ def _said_again(desk: WritingDesk, line: RelationLine, relation: Relation) -> Ac
     cited = backing.evidence[-1]
     link = EvidenceLinked(thing_id=relation.id, evidence=cited, again=again)
     others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
-    moved = written(desk.new_id, backing, line, relation, again=again)
-    return replace(known, entries=(*others, link, *moved))
+    return replace(known, entries=(*others, link))
 
 
 def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
@@ -431,18 +408,23 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
 
 def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     involved = desk.entities(content.involved)
-    at = desk.candidate.at
-    same = desk.view.stating(content.statement) if content.replaces is None else ()
-    for fact in same:
+    at, wrong = desk.candidate.at, desk.candidate.corrects
+    for fact in desk.view.stating(content.statement):
         about = desk.view.roots(fact.involved)
         until = end_of(at, content.duration)
+        dated = None not in {content.time_ref, fact.time_ref}
+        early = dated and comes_after(fact.moment, desk.candidate.moment)
         then = about == set(involved) and overlaps(at, until, fact.time_ref, fact.ends_at)
+        then = then and not early
         if not then or not still_stands(desk.view, fact, desk.candidate.moment):
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
             return with_rivals(desk, already_known(desk, fact.id, fact.evidence))
         if _may_detail(desk, fact, content):
             return with_rivals(desk, _detailed(desk, fact, content))
+    duration = content.duration
+    if isinstance(wrong, Fact) and content.time_ref is None and duration is None:
+        duration = wrong.duration
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
     facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
     made = make_fact(
@@ -451,17 +433,23 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         statement=content.statement,
         involved=involved,
         time_ref=at,
-        duration=content.duration,
+        duration=duration,
         fact_type=content.fact_type,
         properties=content.properties,
-        replaces=FactId(facts[0]) if facts else None,
+        replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
-    entries: tuple[Entry, ...] = (made,)
-    told = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
-    heirs = arranged([one for one in told if isinstance(one, Fact)], lambda fact: fact.moment)
-    if heirs and isinstance(made.thing, FactDraft):  # a statement of a later time ended it
-        entries = (made, superseded(made.thing, heirs[0].time_ref, heirs[0].id))
-    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=entries))
+    said = reading_of(made.thing.id, content.statement, content.properties, involved, desk.view)
+    entries: list[Entry] = [made, said]
+    entries += states_changed(
+        said.statements,
+        desk.view,
+        desk.new_id,
+        desk.backing,
+        moment=desk.candidate.moment,
+        ended=[one for one in desk.verdict.supersedes if isinstance(one, TagHeld)],
+    )
+    acceptance = Acceptance(canonical_id=made.thing.id, entries=tuple(entries))
+    return with_rivals(desk, acceptance)
 
 
 def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
@@ -491,6 +479,12 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
         fact_type=fact.fact_type,
         properties={**fact.properties, **content.properties},
     )
-    heir = FactId(made.thing.id)
-    ends = superseded(fact, desk.candidate.at, heir)
-    return Acceptance(canonical_id=heir, entries=(made, ends))
+    said = reading_of(
+        made.thing.id,
+        fact.statement,
+        {**fact.properties, **content.properties},
+        fact.involved,
+        desk.view,
+    )
+    ends = superseded(fact, desk.candidate.at, made.thing.id)
+    return Acceptance(canonical_id=made.thing.id, entries=(made, said, ends))

@@ -55,30 +55,25 @@ _RELATED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """The outcome of a closed scene: its decided proposals, and the new canon."""
+class CanonizationReport(Judged):
+    """The outcome of a scene and of its proposals, oldest first."""
 
-    proposals: Sequence[Proposal]
-    outcomes: Sequence[SceneOutcome]
+    scene_id: SceneId
+    space: SpaceId
     summary: str
 
 
-async def complete_scene(
+async def _complete(
     canon: Canon, caller: Caller, scene: Scene, *, summary: str | None
-) -> Completion | None:
-    """Close the scene; None: another call has closed it, and nothing is written."""
+) -> CanonizationReport:
+    """Close the scene, unless another call has closed it; report the outcome."""
 
-    async def prepare(_: NewId) -> Change[Completion | None]:
+    async def prepare(_: NewId) -> Change[CanonizationReport | None]:
         current = await require(canon, caller, Scene, scene.id)
         if current.status is SceneStatus.COMPLETED:
             return Change(entries=(), reads=frozenset(), found=None)
         proposals = await proposals_of(canon, current.space, current.id)
-        ids = list(current.outcomes)
-        for proposal in proposals:
-            decision = proposal.decision
-            if decision is not None and decision.status is ProposalStatus.ACCEPTED:
-                ids.extend((decision.canonical_id,) if decision.canonical_id is not None else ())
-                ids.extend(decision.made)
+        ids = (*current.outcomes, *became(proposals))
         query = EventQuery(
             spaces=frozenset((current.space,)), scene_id=current.id, level=CanonLevel.CANON
         )
@@ -91,11 +86,33 @@ async def complete_scene(
             scene_id=current.id, outcomes=tuple(each.id for each in outcomes), summary=text
         )
         reads = frozenset((thing_key(current.id), proposals_key(current.id)))
-        completion = Completion(proposals=proposals, outcomes=outcomes, summary=text)
-        return Change(entries=(entry,), reads=reads, found=completion)
+        report = _report(current, proposals, outcomes, text)
+        return Change(entries=(entry,), reads=reads, found=report)
 
     receipt = await commit_change(canon, caller, scene.space, prepare)
-    return None if receipt.replayed else receipt.found
+    if receipt.found is not None and not receipt.replayed:
+        return receipt.found
+    return await _reported(canon, caller, scene)
+
+
+async def _reported(canon: Canon, caller: Caller, scene: Scene) -> CanonizationReport:
+    """Return the outcome with which an earlier call or another process closed the scene."""
+    completed = await require(canon, caller, Scene, scene.id)
+    proposals = await proposals_of(canon, scene.space, scene.id)
+    outcomes = await outcomes_among(canon, scene.space, completed.outcomes)
+    return _report(completed, proposals, outcomes, completed.summary or "")
+
+
+def _report(
+    scene: Scene, proposals: Iterable[Proposal], outcomes: Iterable[SceneOutcome], summary: str
+) -> CanonizationReport:
+    return CanonizationReport(
+        scene_id=scene.id,
+        space=scene.space,
+        summary=summary,
+        verdicts=tuple(map(verdict_on, proposals)),
+        outcomes=tuple(outcomes),
+    )
 
 
 async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Sequence[Proposal]:
@@ -112,6 +129,13 @@ async def outcomes_among(
     found: dict[str, Thing] = {each.id: each for each in known}
     found |= await canon.within(space).things(i for i in wanted if i not in found)
     return [thing for one in wanted if isinstance(thing := found.get(one), SceneOutcome)]
+
+
+def became(proposals: Iterable[Proposal]) -> Iterator[str]:
+    """Yield the ids of what accepted proposals became and created."""
+    for one in proposals:
+        if one.decision is not None and one.decision.status is ProposalStatus.ACCEPTED:
+            yield from filter(None, (one.decision.canonical_id, *one.decision.made))
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
@@ -216,15 +240,6 @@ safe: each commit of a canonization has an id derived from what it decides.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonizationReport(Judged):
-    """The outcome of a scene and of its proposals, oldest first."""
-
-    scene_id: SceneId
-    space: SpaceId
-    summary: str
-
-
 async def canonize_scene(
     canon: Canon,
     caller: Caller,
@@ -244,7 +259,7 @@ async def canonize_scene(
     scene = await require(canon, caller, Scene, scene_id)
     with _sole(canon, scene.id):
         if await _is_retry(canon, caller, scene):
-            return _report(scene, await _completion(canon, caller, scene))
+            return await _reported(canon, caller, scene)
         scene = await _begin(canon, caller, scene)
         undecided: Undecided = {}
         if evaluate:
@@ -257,8 +272,7 @@ async def canonize_scene(
         if undecided:
             left = await proposals_of(canon, scene.space, scene.id)
             raise partly_decided(undecided, left, scene_id=scene.id)
-        done = await complete_scene(canon, caller, scene, summary=summary)
-        return _report(scene, done or await _completion(canon, caller, scene))
+        return await _complete(canon, caller, scene, summary=summary)
 
 
 async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[ProposalVerdict, ...]:
@@ -331,32 +345,8 @@ def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candida
     return in_order(read_candidate(one, scene, names) for one in pending)
 
 
-async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
-    """Return the outcome with which an earlier call or another process closed the scene."""
-    completed = await require(canon, caller, Scene, scene.id)
-    return Completion(
-        proposals=await proposals_of(canon, scene.space, scene.id),
-        outcomes=await outcomes_among(canon, scene.space, completed.outcomes),
-        summary=completed.summary or "",
-    )
-
-
-def _report(scene: Scene, done: Completion) -> CanonizationReport:
-    return CanonizationReport(
-        scene_id=scene.id,
-        space=scene.space,
-        summary=done.summary,
-        verdicts=tuple(map(verdict_on, done.proposals)),
-        outcomes=tuple(done.outcomes),
-    )
-
-
 async def read_candidates(
-    canon: Canon,
-    space: SpaceId,
-    proposals: Iterable[Proposal],
-    *,
-    beside: Iterable[Proposal] = (),
+    canon: Canon, space: SpaceId, proposals: Iterable[Proposal], *, beside: Iterable[Proposal] = ()
 ) -> list[Candidate]:
     """Parse these proposals of a space into candidates.
 
@@ -412,27 +402,21 @@ async def canonize_proposals(
         raise partly_decided(undecided, decided)
     found: list[SceneOutcome] = []
     for space in dict.fromkeys(each.space for each in decided):
-        decisions = [each.decision for each in decided if each.space == space and each.decision]
-        ids = [one for each in decisions for one in (each.canonical_id, *each.made)]
-        found += await outcomes_among(canon, space, (one for one in ids if one is not None))
+        here = (each for each in decided if each.space == space)
+        found += await outcomes_among(canon, space, became(here))
     return Judged(verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(found))
 
 
 async def preview_proposals(
     canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
-) -> tuple[ProposalVerdict, ...]:
-    """Return the verdicts that canonizing these proposals would give now; write nothing.
-
-    Raises:
-        NotFound: `proposal.unknown`.
-        Conflict: `proposal.of-a-scene`.
-    """
+) -> Sequence[Proposal]:
+    """Return the proposals as `canonize_proposals` would decide them now; write nothing."""
     wanted = tuple(dict.fromkeys(proposal_ids))
     proposals, waiting = await _read(canon, caller, wanted, while_played=while_played)
     after: dict[str, Proposal] = {}
     for space, (_, candidates) in waiting.items():
         after |= await foretell(canon, caller, space, candidates)
-    return tuple(verdict_on(after.get(each.id, each)) for each in proposals)
+    return [after.get(each.id, each) for each in proposals]
 
 
 async def _read(

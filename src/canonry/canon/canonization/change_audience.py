@@ -102,12 +102,7 @@ async def change_audience(
         found = await canon.store_of_all.state.things(ids)
         # Change an observation before its entity.
         entries = tuple(
-            AudienceChanged(
-                thing_id=one,
-                audience=audience,
-                reason=reason,
-                evidence=evidence,
-            )
+            AudienceChanged(thing_id=one, audience=audience, reason=reason, evidence=evidence)
             for one in sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
         )
         again: list[Any] = [replace(cast("Any", one), audience=audience) for one in told]

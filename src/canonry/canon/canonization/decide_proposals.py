@@ -1,11 +1,13 @@
 """Decide proposals: judge each in one pure step, commit it, and waive conflicts."""
 
-from collections import deque
+import asyncio
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, TypeAlias
+from itertools import chain, count, takewhile
+from typing import Any, Final, TypeAlias, cast
 
 from canonry.canon.canonization.acceptance import Acceptance, accept
 from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
@@ -13,17 +15,20 @@ from canonry.canon.judging.contents import (
     EntityContent,
     EventContent,
     FactContent,
+    RelationshipContent,
     StateChangeContent,
     references_of,
 )
 from canonry.canon.judging.gates import GATES
 from canonry.canon.judging.gates.events import EVENT_TOLD_BEFORE
-from canonry.canon.judging.gates.kit import Rival, Verdict, judge
-from canonry.canon.judging.known_things import tag_statement
-from canonry.canon.judging.settling import settled
+from canonry.canon.judging.gates.kit import Verdict, judge
+from canonry.canon.judging.gates.statements import STATEMENT_NEGATED
+from canonry.canon.judging.gates.states import ENTITY_KNOWN, texts_asked
+from canonry.canon.judging.known_things import labelled_for, tag_statement
+from canonry.canon.judging.retractions import retracted
+from canonry.canon.judging.settling import SettledLines, settled
 from canonry.canon.judging.slices import (
     AxiomsLookup,
-    ConflictLookup,
     Lookup,
     NameLookup,
     Slice,
@@ -31,12 +36,12 @@ from canonry.canon.judging.slices import (
     StatementLookup,
     ThingLookup,
 )
-from canonry.canon.judging.state_tags import as_held, as_state, changes_of, said_until
+from canonry.canon.judging.standing_statements import statements_of
+from canonry.canon.judging.state_tags import TagHeld, as_held, as_state, changes_of, said_until
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
 from canonry.canon.session.lookup import require
-from canonry.language.clauses.keys import rival_keys
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes, fold
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
@@ -49,7 +54,7 @@ from canonry.log.entries import (
     Thing,
 )
 from canonry.log.folding import thing_key
-from canonry.log.items.entities import Entity, normalised_name
+from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import (
     DecisionDraft,
@@ -61,12 +66,13 @@ from canonry.log.items.proposals import (
 )
 from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.observing import under
-from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Audience, viewer_of
+from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Viewer, viewer_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.fields import PROPOSAL_PREFIX, Reference, spread
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
 from canonry.values.moments import Instant
 from canonry.values.policy import Policy
+from canonry.values.provenance import Actor, Authority, CanonLevel
 
 KEPT_RULE: Final = "review:secret"
 """The rule of a proposal that waits because accepting it would touch secrets."""
@@ -103,12 +109,9 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
         if not reference.startswith("$"):
             found.add(ThingLookup(reference.removeprefix(PROPOSAL_PREFIX)))
     if isinstance(content, EntityContent):
-        found.add(NameLookup(content.entity_type, normalised_name(content.name)))
+        found.add(NameLookup(texts_asked(content)))
     if isinstance(content, FactContent):
         found.add(StatementLookup(plain_statement(content.statement)))
-        about = [one for one in content.involved if not one.startswith(("$", PROPOSAL_PREFIX))]
-        keys = rival_keys(content.statement, about, content.properties)
-        found |= set(map(ConflictLookup, keys))
     else:
         found.add(AxiomsLookup(candidate.proposal.space))
     return found
@@ -117,8 +120,9 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
 def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterator[Lookup]:
     """Return the further lookups that it always makes once its referenced items are known."""
     content = candidate.content
-    if isinstance(content, EventContent):
-        yield from EVENT_TOLD_BEFORE.looking(candidate, known, policy).wanted
+    asks = {EventContent: EVENT_TOLD_BEFORE, EntityContent: ENTITY_KNOWN}
+    gate = asks.get(type(content), STATEMENT_NEGATED)
+    yield from gate.looking(candidate, known, policy).wanted
     if not isinstance(content, StateChangeContent):
         return
     entity = known.things.get(content.entity)
@@ -130,76 +134,120 @@ def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterato
                     yield StatementLookup(plain_statement(statement))
 
 
-def decide(candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str) -> Judgement:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overruling:
+    """The reason and the rule of an acceptance on the canon keeper's authority."""
+
+    reason: str
+    rule: str
+
+
+def decide(
+    candidate: Candidate,
+    known: Slice,
+    policy: Policy,
+    *,
+    decided_by: str,
+    new_id: NewId | None = None,
+    overruling: Overruling | None = None,
+) -> Judgement:
     """Judge a candidate on the known slice, and build its entries.
+
+    `new_id` supplies the ids of new items; by default they derive from the proposal. `overruling`
+    accepts it and retcons conflicting canon; a candidate that cannot be written gives no entries.
 
     Raises:
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
-    audience = candidate.proposal.audience
-    viewer = viewer_of(audience)
+    new_id = new_id or partial(derived_id, commit_id)
+    viewer = viewer_of(candidate.proposal.audience)
+    before, all_known = SliceView(known, policy, viewer), known
+    candidate, known, gone = _without_wrong(candidate, known, before, new_id)
     view = SliceView(known, policy, viewer)
-    candidate = as_state(candidate, view)
-    verdict = judge(candidate, known, policy, GATES, viewer=viewer)
-    if known.secrets and not viewer.masters:
-        whole = judge(candidate, known, policy, GATES, viewer=ALL_SEEING)
-        alike = _touches(verdict, SliceView(known, policy, viewer)) == _touches(
-            whole, SliceView(known, policy, ALL_SEEING)
-        )
-        verdict = _beside_secrets(verdict, whole, alike=alike)
+    forced = overruling is not None
+    verdict = _verdict(candidate, known, policy, viewer, forced=forced)
+    accepted = verdict.status is ProposalStatus.ACCEPTED
+    reads, wanted = verdict.reads | before.read, verdict.wanted | before.wanted
     entries: tuple[Entry, ...] = ()
-    if not verdict.wanted and verdict.status is ProposalStatus.PENDING:
+    if wanted or (forced and not accepted):
+        pass  # nothing is written
+    elif verdict.status is ProposalStatus.PENDING:
         proposal = view.thing(proposal_id)
         ruling = _decision(verdict, None, decided_by)
         if isinstance(proposal, Proposal) and not _is_told(proposal, ruling):
             commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
             entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
-    elif not verdict.wanted:
-        acceptance = None
-        if verdict.status is ProposalStatus.ACCEPTED:
-            acceptance = accept(
-                candidate, verdict, view, lambda label: derived_id(commit_id, label)
-            )
-        decision = _decision(verdict, acceptance, decided_by)
-        entries = _written(candidate, acceptance, decision, audience)
-    return _settled(candidate, verdict, view, known, commit_id=commit_id, entries=entries)
+    else:
+        content = candidate.content
+        read = not isinstance(content, FactContent) or bool(statements_of(content, view))
+        if overruling is not None:
+            verdict = replace(verdict, rationale=overruling.reason, rule=overruling.rule)
+        acceptance = accept(candidate, verdict, view, new_id) if accepted else None
+        decision = _decision(verdict, acceptance, decided_by, compared=forced or read)
+        entries = _written(candidate, acceptance, decision, gone)
+    reads, wanted = reads | view.read, wanted | view.wanted
+    ends = gone or verdict.supersedes or verdict.heirs or verdict.retcons or known.secrets
+    if accepted and not wanted and (ends or isinstance(candidate.content, RelationshipContent)):
+        more = settled(all_known, policy, entries, new_id)
+        entries = () if more.wanted else (*entries, *more.entries)
+        reads, wanted = reads | more.reads, more.wanted
+    return Judgement(
+        candidate=candidate,
+        verdict=verdict,
+        commit_id=commit_id,
+        entries=entries,
+        reads=reads,
+        wanted=wanted,
+    )
 
 
-def overrule(
-    candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str, reason: str, rule: str
-) -> Judgement:
-    """Accept a candidate on the canon keeper's authority; conflicting canon is retconned.
+def _without_wrong(
+    candidate: Candidate, known: Slice, view: SliceView, new_id: NewId
+) -> tuple[Candidate, Slice, tuple[Entry, ...]]:
+    """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
+    candidate, proposal = as_state(candidate, view), candidate.proposal
+    named = getattr(candidate.content, "replaces", None)
+    wrong = None if named is None else view.referred(named)
+    if not isinstance(wrong, Fact | Event | Relation):
+        return candidate, known, ()
+    candidate = replace(candidate, corrects=wrong)
+    if wrong.level is not CanonLevel.CANON or wrong.space != proposal.space:
+        return candidate, known, ()
+    reason = getattr(candidate.content, "reason", "")
+    gone = retracted(view, partial(labelled_for, new_id, "wrong"), wrong, reason)
+    entries, actor = under(gone, proposal.audience), Actor(agent_id="", agent_type="")
+    more = SettledLines() if view.wanted else settled(known, view.policy, entries, new_id)
+    view.read |= more.reads
+    view.wanted |= more.wanted
+    if view.wanted:
+        return candidate, known, ()
+    entries = (*entries, *more.entries)
+    commit_id = commit_of_proposal(proposal.id)
+    draft = Draft(id=commit_id, space=proposal.space, actor=actor, tool="", entries=entries)
+    commit = _in_log(draft, Position(proposal.position), proposal.created_at)
+    return candidate, known.after(fold(commit, known.things)), gone
 
-    A candidate that cannot be written gives no entries; its verdict has the reason.
 
-    Raises:
-        BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
-    """
-    proposal_id = candidate.proposal.id
-    commit_id = commit_of_proposal(proposal_id)
-    viewer = viewer_of(candidate.proposal.audience)
-    view = SliceView(known, policy, viewer)
-    candidate = as_state(candidate, view)
-    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=True)
-    entries: tuple[Entry, ...] = ()
-    if not verdict.wanted and verdict.status is ProposalStatus.ACCEPTED:
-        said = replace(verdict, rationale=reason, rule=rule)
-        acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
-        decision = _decision(said, acceptance, decided_by)
-        entries = _written(candidate, acceptance, decision, candidate.proposal.audience)
-    return _settled(candidate, verdict, view, known, commit_id=commit_id, entries=entries)
+def _in_log(draft: Draft, position: Position, at: Instant) -> Commit:
+    return Commit(**spread(draft), position=position, recorded_at=at, previous="", hash="")
 
 
 def _written(
-    candidate: Candidate, acceptance: Acceptance | None, decision: DecisionDraft, audience: Audience
+    candidate: Candidate,
+    acceptance: Acceptance | None,
+    decision: DecisionDraft,
+    gone: tuple[Entry, ...],
 ) -> tuple[Entry, ...]:
-    """Return the entries of a decision; a closed scene also gets the outcome."""
+    """Return the entries of a decision, after those in `gone`; a closed scene gets the outcome."""
     decided = ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
     if acceptance is None:
         return (decided,)
-    written = under(acceptance.entries, audience)
+    if gone:
+        right: Any = {"replaced_by": acceptance.canonical_id}
+        gone = (replace(gone[0], **right), *gone[1:])
+    written = under((*gone, *acceptance.entries), candidate.proposal.audience)
     scene = candidate.scene
     if scene is None or scene.status is not SceneStatus.COMPLETED:
         return (*written, decided)
@@ -208,8 +256,9 @@ def _written(
 
 
 def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
-    """Return the proposal's outcome, and the statements that it ends or retcons."""
-    ends = {_says(one, view) for one in (*verdict.supersedes, *verdict.ends)}
+    """Return the proposal's outcome, the states that it ends, and the statements it retcons."""
+    ended = (*verdict.supersedes, *verdict.ends)
+    ends = {(one.entity_id, one.tag) for one in ended if isinstance(one, TagHeld)}
     falls: set[object] = set()
     for one in verdict.retcons:
         if isinstance(one, str):
@@ -219,23 +268,23 @@ def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
     return verdict.status, ends, falls
 
 
-def _says(rival: Rival, view: SliceView) -> object:
-    """Return a tag or relation that ends for all audiences."""
-    if not isinstance(rival, str):
-        return rival.entity_id, rival.tag
-    thing = view.thing(rival)
-    if isinstance(thing, Relation):
-        return thing.rel_type, view.roots((thing.from_id, thing.to_id))
-    return rival
-
-
-def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict:
-    """Decide by open canon; a conflicting secret sends the proposal to review.
+def _verdict(
+    candidate: Candidate, known: Slice, policy: Policy, viewer: Viewer, *, forced: bool
+) -> Verdict:
+    """Judge by open canon; a conflicting secret sends the proposal to review.
 
     Only game masters see the reason and the possible secret conflicts.
     """
-    known = {one.id for one in verdict.graded}
-    more = [replace(one, audience=GAME_MASTERS) for one in whole.graded if one.id not in known]
+    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
+    if not known.secrets or viewer.masters or forced:
+        return verdict
+    gates = [one for one in GATES if one is not ENTITY_KNOWN]  # a secret namesake asks nothing
+    whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
+    alike = _touches(verdict, SliceView(known, policy, viewer)) == _touches(
+        whole, SliceView(known, policy, ALL_SEEING)
+    )
+    open_ones = {one.id for one in verdict.graded}
+    more = [replace(one, audience=GAME_MASTERS) for one in whole.graded if one.id not in open_ones]
     verdict = replace(
         verdict, reads=verdict.reads | whole.reads, wanted=verdict.wanted | whole.wanted
     )
@@ -254,44 +303,6 @@ def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict
     )
 
 
-def _settled(
-    candidate: Candidate,
-    verdict: Verdict,
-    view: SliceView,
-    known: Slice,
-    *,
-    commit_id: CommitId,
-    entries: tuple[Entry, ...],
-) -> Judgement:
-    """Add the effects of the entries on the lines of audiences that know more."""
-    judgement = Judgement(
-        candidate=candidate,
-        verdict=verdict,
-        commit_id=commit_id,
-        entries=entries,
-        reads=verdict.reads | view.read,
-        wanted=verdict.wanted | view.wanted,
-    )
-    accepted = verdict.status is ProposalStatus.ACCEPTED
-    if not known.secrets or not accepted or judgement.wanted:
-        return judgement
-    more = settled(known, view.policy, entries, partial(derived_id, commit_id))
-    return replace(
-        judgement,
-        entries=() if more.wanted else (*entries, *more.entries),
-        reads=judgement.reads | more.reads,
-        wanted=more.wanted,
-    )
-
-
-def foretold(
-    draft: Draft, things: Mapping[str, Thing], position: Position, now: Instant
-) -> Changes:
-    """Return the changes of `draft` as if it were in the log, for later candidates."""
-    commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
-    return fold(commit, things)
-
-
 def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
     """Tell whether the log already has this ruling, from any judge."""
     told = proposal.review
@@ -302,10 +313,22 @@ def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
     )
 
 
-def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
+ENDS: Final = "ends"
+UNCOMPARED: Final = "uncompared"
+"""Details of a decision: what the proposal ended, and whether its words were not read."""
+
+
+def _decision(
+    verdict: Verdict, acceptance: Acceptance | None, decided_by: str, *, compared: bool = True
+) -> DecisionDraft:
     rationale = verdict.rationale
     if acceptance is not None and acceptance.known is not None:
         rationale = f"{rationale}; already canon: {acceptance.known}"
+    details: dict[str, Any] = {}
+    if acceptance is not None and verdict.endings:
+        details[ENDS] = [{"id": one, "because": why} for one, why in verdict.endings]
+    if acceptance is not None and not compared:
+        details[UNCOMPARED] = True
     return DecisionDraft(
         status=verdict.status,
         rule=verdict.rule,
@@ -317,6 +340,7 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,
         audience=verdict.audience,
+        details=details,
     )
 
 
@@ -354,7 +378,7 @@ async def decide_proposals(
     It ends early if another process completes their `scene` meanwhile. Candidates that were read at
     the log position `read_at` are not read again at first.
     """
-    queue = deque(candidates)
+    queue = list(candidates)
     run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
     await run.work()
     return run.undecided
@@ -364,10 +388,147 @@ async def foretell(
     canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
 ) -> dict[str, Proposal]:
     """Return the proposals as if these candidates were decided; write nothing."""
-    queue = deque(candidates)
-    run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
-    found: dict[str, Proposal] = await canon.told(await run.foretell())
-    return found
+    position = await canon.ledger.head(space)
+    known = Slice(space=space).extended((), (each.proposal for each in candidates))
+    judging = Judging(canon=canon, caller=caller, known=known)
+    await judging.judge_all(candidates, count(position + 1))
+    return await judging.proposals(candidates)
+
+
+@dataclass(slots=True)
+class Judging:
+    """Judges proposals of one space in order, each as if those before it were decided.
+
+    The slice grows meanwhile. A judgement stands until a decision touches what it rests on, and
+    decisions enter the slice only when a later candidate depends on them.
+    """
+
+    canon: Canon
+    caller: Caller
+    known: Slice
+    new_ids: Mapping[ProposalId, NewId] = field(default_factory=dict)
+    """The supply of ids for what a proposal becomes, where they do not derive from it alone."""
+    judged: dict[ProposalId, Judgement] = field(default_factory=dict)
+    changed: dict[str, Thing] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    """The changes of decisions that the slice does not have yet."""
+
+    async def load(self, batch: Sequence[Candidate], also: Iterable[Lookup] = ()) -> None:
+        """Load the slice for a batch, and judge its candidates as far as they are independent."""
+        first = frozenset((*also, *chain.from_iterable(map(foreseen, batch))))
+        waiting = list(batch)
+        then = False
+
+        def judge(known: Slice) -> tuple[Collection[Lookup], None]:
+            nonlocal then
+            if missing := known.missing(first):
+                return missing, None
+            if not then:
+                then = True
+                policy = self.canon.policy
+                found = [each for one in batch for each in foreseen_then(one, known, policy)]
+                if missing := known.missing(frozenset(found)):
+                    return missing, None
+            judgements = [self._judgement(one, known) for one in waiting]
+            self.judged.update((one.candidate.proposal.id, one) for one in judgements)
+            waiting[:] = [e for e, one in zip(waiting, judgements, strict=True) if one.wanted]
+            return frozenset().union(*(one.wanted for one in judgements)), None
+
+        self.known, _ = await extend_slice(self.canon, self.known, judge)
+
+    async def judge_all(
+        self,
+        candidates: Sequence[Candidate],
+        positions: Iterable[int],
+        lower: Authority | None = None,
+    ) -> Sequence[Judgement]:
+        """Judge the candidates in order, each decided at its position; return what they write.
+
+        A candidate that would overrule canon that it does not name has the authority `lower`.
+        """
+        found: list[Judgement] = []
+        for number, (position, candidate) in enumerate(zip(positions, candidates, strict=False)):
+            if number % BATCH == 0:
+                await asyncio.sleep(0)  # other calls run between batches
+                await self.load(candidates[number : number + BATCH])
+            judgement = await self.judge(candidate)
+            if lower is not None and judgement is not None and _overrules(judgement):
+                judgement = await self.judge(self._with_authority(candidate, lower))
+            if judgement is not None and judgement.entries:
+                self.decided(judgement, Position(position))
+                found.append(judgement)
+        return found
+
+    async def judge(self, candidate: Candidate) -> Judgement | None:
+        """Judge a candidate after all decisions so far; None: it is pending no more."""
+        before = self.judged[candidate.proposal.id]
+        stands = before.reads.isdisjoint(self.touched)
+        stands = stands and before.reads.isdisjoint(self.known.touched)
+        if not is_pending(self.known if stands else self.catch_up(), candidate):
+            return None
+        if stands:
+            return before
+
+        def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+            judgement = self._judgement(candidate, known)
+            return judgement.wanted, judgement
+
+        self.known, judgement = await extend_slice(self.canon, self.known, judge)
+        return judgement
+
+    def _judgement(self, candidate: Candidate, known: Slice) -> Judgement:
+        by, new_id = self.caller.actor.agent_id, self.new_ids.get(candidate.proposal.id)
+        return decide(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
+
+    def _with_authority(self, candidate: Candidate, lower: Authority) -> Candidate:
+        """Put the proposal into the slice with a lower authority."""
+        proposal = replace(candidate.proposal, authority=lower)
+        changes = Changes(
+            things={proposal.id: proposal}, touched=frozenset((thing_key(proposal.id),))
+        )
+        self.known = self.catch_up().after(changes)
+        return replace(candidate, proposal=proposal)
+
+    def decided(self, judgement: Judgement, position: Position) -> None:
+        """Take over the changes of a decision, as if it were in the log."""
+        draft, now = self.draft(judgement), self.canon.clock.now()
+        commit = _in_log(draft, position, now)
+        more = fold(commit, ChainMap(self.changed, cast("dict[str, Thing]", self.known.things)))
+        self.changed |= more.things
+        self.touched |= more.touched
+
+    def draft(self, judgement: Judgement) -> Draft:
+        """Return the commit of a decision."""
+        return Draft(
+            id=judgement.commit_id,
+            space=self.known.space,
+            actor=self.caller.actor,
+            tool=self.caller.tool,
+            entries=judgement.entries,
+        )
+
+    def catch_up(self) -> Slice:
+        """Return the slice with the changes of all decisions."""
+        changes = Changes(things=self.changed, touched=frozenset(self.touched))
+        self.known = self.known.after(changes) if self.changed else self.known
+        self.changed, self.touched = {}, set()
+        return self.known
+
+    async def proposals(self, candidates: Iterable[Candidate]) -> dict[str, Proposal]:
+        """Return the proposals of the candidates after all decisions, as the viewer sees them."""
+        known = self.catch_up().things
+        after = (known.get(each.proposal.id) for each in candidates)
+        found: dict[str, Proposal] = await self.canon.told(
+            {each.id: each for each in after if isinstance(each, Proposal)}
+        )
+        return found
+
+
+def _overrules(judgement: Judgement) -> bool:
+    """Tell whether a decision would overrule canon that the proposal does not name."""
+    verdict, names_it = judgement.verdict, judgement.candidate.corrects is not None
+    accepted = verdict.status is ProposalStatus.ACCEPTED
+    return accepted and bool(verdict.conflicts) and not names_it
 
 
 @dataclass(slots=True)
@@ -376,13 +537,11 @@ class _Run:
     caller: Caller
     space: SpaceId
     scene: Scene | None
-    queue: deque[Candidate]
+    queue: list[Candidate]
     read_at: Position | None
     undecided: Undecided = field(default_factory=dict)
     stale: int = 0
     failures: int = 0
-    judged: dict[ProposalId, Judgement] = field(default_factory=dict)
-    """The judgements on the candidates of this batch, each without those before it."""
     alone: int = 0
     """The number of next candidates to try one by one, because their batch failed."""
 
@@ -396,33 +555,14 @@ class _Run:
                     self.undecided.setdefault(candidate.proposal.id, reason)
                 return
             size = 1 if self.alone else min(BATCH, len(self.queue))
-            batch = [self.queue[index] for index in range(size)]
+            batch = self.queue[:size]
             try:
                 done = await self._decide(batch)
             except Exception as error:  # noqa: BLE001 - one proposal's failure must not stop others
                 done = self._failed(batch, error)
-            for _candidate in range(done):
-                self.queue.popleft()
+            del self.queue[:done]
             self.alone = max(0, self.alone - done)
             await self.caller.progress(total - len(self.queue), total, "proposals decided")
-
-    async def foretell(self) -> dict[str, Proposal]:
-        """Return the proposals, each judged as if those before it were decided."""
-        batch = list(self.queue)
-        position = await self.canon.ledger.head(self.space)
-        proposals = (candidate.proposal for candidate in batch)  # they may not be stored yet
-        known = Slice(space=self.space).extended((), proposals)
-        known = await self._slice(batch, known)
-        for number, candidate in enumerate(batch, start=1):
-            if not _pending(known, candidate):
-                continue
-            known, judgement = await self._settled(candidate, known)
-            if judgement.entries:
-                at = Position(position + number)
-                draft, now = self._draft(judgement), self.canon.clock.now()
-                known = known.after(foretold(draft, known.things, at, now))
-        after = (known.things.get(each.proposal.id) for each in batch)
-        return {each.id: each for each in after if isinstance(each, Proposal)}
 
     def _failed(self, batch: Sequence[Candidate], error: Exception) -> int:
         """Retry a failed batch one by one; a failed single proposal stays pending."""
@@ -443,117 +583,41 @@ class _Run:
                 position = await self.canon.ledger.head(self.space)
             else:
                 known = known.extended((), (each.proposal for each in batch))
-            known = await self._slice(batch, known)
-            if self.scene is not None and _completed(known, self.scene):
+            judging = Judging(canon=self.canon, caller=self.caller, known=known)
+            scene = () if self.scene is None else (ThingLookup(self.scene.id),)
+            await judging.load(batch, scene)
+            now = None if self.scene is None else judging.known.things.get(self.scene.id)
+            if isinstance(now, Scene) and now.status is SceneStatus.COMPLETED:
                 self.queue.clear()
                 return 0
-            appends, counts = await self._judge(batch, known, position)
+            appends, counts = await self._judge(judging, batch, position)
             outcomes = await self.canon.ledger.append(appends) if appends else ()
-        written = 0
-        for outcome in outcomes:
-            if not isinstance(outcome, Appended):
-                break
-            written += 1
+        written = len(list(takewhile(lambda one: isinstance(one, Appended), outcomes)))
         self.stale = self.stale + 1 if written < len(appends) and not written else 0
         self.failures = 0 if written else self.failures
         return len(batch) if written == len(appends) else counts[written]
 
-    async def _slice(self, batch: Sequence[Candidate], known: Slice) -> Slice:
-        """Load the slice for the verdicts of a batch, as far as they are independent."""
-        first: set[Lookup] = set() if self.scene is None else {ThingLookup(self.scene.id)}
-        for candidate in batch:
-            first |= foreseen(candidate)
-        waiting = list(batch)
-        then = False
-
-        def judge(known: Slice) -> tuple[Collection[Lookup], None]:
-            nonlocal then
-            if missing := known.missing(frozenset(first)):
-                return missing, None
-            if not then:
-                then = True
-                policy = self.canon.policy
-                found = [each for one in batch for each in foreseen_then(one, known, policy)]
-                if missing := known.missing(frozenset(found)):
-                    return missing, None
-            wanted: set[Lookup] = set()
-            still: list[Candidate] = []
-            for candidate in waiting:
-                judgement = self._judgement(candidate, known)
-                self.judged[candidate.proposal.id] = judgement
-                more = judgement.wanted
-                wanted |= more
-                still.extend((candidate,) if more else ())
-            waiting[:] = still
-            return wanted, None
-
-        return (await extend_slice(self.canon, known, judge))[0]
-
     async def _judge(
-        self, batch: Sequence[Candidate], known: Slice, position: Position
+        self, judging: Judging, batch: Sequence[Candidate], position: Position
     ) -> tuple[list[Append], list[int]]:
-        """Return the appends of a batch, each judged as if those before it were in the log.
-
-        The second list has, for each append, the number of candidates before it. Their changes
-        enter the slice when a later candidate depends on them.
-        """
+        """Return the appends of a batch, and for each the number of candidates before it."""
         appends: list[Append] = []
         counts: list[int] = []
-        changed: dict[str, Thing] = {}
-        touched: set[str] = set()
         for index, candidate in enumerate(batch):
             self.undecided.pop(candidate.proposal.id, None)
-            if not _pending(known, candidate):
-                continue
             if blocked := dependencies_of(candidate) & self.undecided.keys():
                 reason = f"it depends on the undecided proposal {min(blocked)}"
                 self.undecided[candidate.proposal.id] = reason
                 continue
-            rests_on = self.judged[candidate.proposal.id].reads
-            if not (rests_on.isdisjoint(touched) and rests_on.isdisjoint(known.touched)):
-                known = known.after(Changes(things=changed, touched=frozenset(touched)))
-                changed, touched = {}, set()
-            known, judgement = await self._settled(candidate, known)
-            if not judgement.entries:
+            judgement = await judging.judge(candidate)
+            if judgement is None or not judgement.entries:
                 continue
-            draft = self._draft(judgement)
             counts.append(index)
-            reads = judgement.reads
+            reads, draft = judgement.reads, judging.draft(judgement)
             appends.append(Append(draft=draft, judged_at=position, reads=reads))
             if index + 1 < len(batch):
-                at = Position(position + len(appends))
-                more = foretold(draft, {**known.things, **changed}, at, self.canon.clock.now())
-                changed |= more.things
-                touched |= more.touched
+                judging.decided(judgement, Position(position + len(appends)))
         return appends, counts
-
-    async def _settled(self, candidate: Candidate, known: Slice) -> tuple[Slice, Judgement]:
-        """Judge one candidate after loading all its lookups.
-
-        Its earlier judgement stands if none of its keys was touched.
-        """
-        before = self.judged[candidate.proposal.id]
-        if before.reads.isdisjoint(known.touched):
-            return known, before
-
-        def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-            judgement = self._judgement(candidate, known)
-            return judgement.wanted, judgement
-
-        return await extend_slice(self.canon, known, judge)
-
-    def _judgement(self, candidate: Candidate, known: Slice) -> Judgement:
-        return decide(candidate, known, self.canon.policy, decided_by=self.caller.actor.agent_id)
-
-    def _draft(self, judgement: Judgement) -> Draft:
-        entries: tuple[Entry, ...] = judgement.entries
-        return Draft(
-            id=judgement.commit_id,
-            space=self.space,
-            actor=self.caller.actor,
-            tool=self.caller.tool,
-            entries=entries,
-        )
 
 
 def reason_of(error: Exception) -> str:
@@ -563,14 +627,10 @@ def reason_of(error: Exception) -> str:
     return f"internal: {type(error).__name__}"
 
 
-def _pending(known: Slice, candidate: Candidate) -> bool:
+def is_pending(known: Slice, candidate: Candidate) -> bool:
+    """Tell whether nobody has decided the proposal of a candidate yet."""
     now = known.things.get(candidate.proposal.id)
     return isinstance(now, Proposal) and now.status is ProposalStatus.PENDING
-
-
-def _completed(known: Slice, scene: Scene) -> bool:
-    now = known.things.get(scene.id)
-    return isinstance(now, Scene) and now.status is SceneStatus.COMPLETED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -578,6 +638,8 @@ class ProposalVerdict:
     """The verdict on one proposal; `made` lists all that it created.
 
     A proposal that `needs_review` was judged and stays pending, like one that was not judged.
+    `ends` lists the id of each item that it ended, and what that says. It was not `compared` with
+    the canon if its words were not read.
     """
 
     proposal_id: ProposalId
@@ -590,6 +652,8 @@ class ProposalVerdict:
     graded: tuple[GradedConflict, ...] = ()
     canonical_id: str | None = None
     made: tuple[str, ...] = ()
+    ends: tuple[Mapping[str, Any], ...] = ()
+    compared: bool = True
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -619,18 +683,12 @@ class Judged:
 def verdict_on(proposal: Proposal) -> ProposalVerdict:
     """Return the verdict on a proposal: its decision, or the reason why it is pending."""
     ruling = proposal.decision or proposal.review
+    named = partial(
+        ProposalVerdict, proposal_id=proposal.id, type=proposal.type, status=proposal.status
+    )
     if ruling is None:
-        return ProposalVerdict(
-            proposal_id=proposal.id,
-            type=proposal.type,
-            status=proposal.status,
-            rule="",
-            rationale="no gate has judged it",
-        )
-    return ProposalVerdict(
-        proposal_id=proposal.id,
-        type=proposal.type,
-        status=proposal.status,
+        return named(rule="", rationale="no gate has judged it")
+    return named(
         rule=ruling.rule,
         rationale=ruling.rationale,
         score=ruling.score,
@@ -638,6 +696,8 @@ def verdict_on(proposal: Proposal) -> ProposalVerdict:
         graded=ruling.all_conflicts,
         canonical_id=ruling.canonical_id,
         made=ruling.made,
+        ends=tuple(ruling.details.get(ENDS, ())),
+        compared=UNCOMPARED not in ruling.details,
     )
 
 
@@ -654,16 +714,12 @@ def partly_decided(
         "canonization.partial",
         message,
         **where,
-        accepted=_those(proposals, ProposalStatus.ACCEPTED),
-        rejected=_those(proposals, ProposalStatus.REJECTED),
+        accepted=[one.id for one in proposals if one.status is ProposalStatus.ACCEPTED],
+        rejected=[one.id for one in proposals if one.status is ProposalStatus.REJECTED],
         failed=[
             {"proposal_id": one, "reason": reason} for one, reason in sorted(undecided.items())
         ],
     )
-
-
-def _those(proposals: Iterable[Proposal], status: ProposalStatus) -> list[str]:
-    return [one.id for one in proposals if one.status is status]
 
 
 async def waive_conflict(

@@ -1,29 +1,13 @@
 """Proposals: create, list, restate and evaluate them, one or several at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
-from canonry.canon.canonization.decide_proposals import (
-    Judgement,
-    ProposalVerdict,
-    foretell,
-    overrule,
-    verdict_on,
-)
-from canonry.canon.judging.candidates import in_order, linked
-from canonry.canon.judging.contents import (
-    CONTENT_SHAPES,
-    EntityContent,
-    Holding,
-    normalise,
-    read_content,
-    render_content,
-    words_of_time,
-)
+from canonry.canon.canonization.decide_proposals import Judgement, Overruling, decide
+from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise, words_of_time
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -35,11 +19,12 @@ from canonry.canon.session.commit_change import (
     require_active,
 )
 from canonry.canon.session.lookup import covered_spaces, require, require_evidence, require_universe
+from canonry.canon.session.paging import every_match
 from canonry.canon.session.spoken_times import in_words
-from canonry.log.commits import Position, stamped
-from canonry.log.entries import Entry, Made, ProposalDecided, SceneExtended, Thing
+from canonry.log.entries import Entry, EvidenceLinked, Made, ProposalDecided, SceneExtended
 from canonry.log.folding import thing_key
 from canonry.log.items.proposals import (
+    NARRATED,
     Decision,
     DecisionDraft,
     Proposal,
@@ -48,14 +33,14 @@ from canonry.log.items.proposals import (
     ProposalType,
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
+from canonry.log.observing import ids_in
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import Page
 from canonry.values.audience import EVERYBODY, Audience, audience_in
-from canonry.values.errors import Conflict, InvalidInput, NotSupported
-from canonry.values.fields import ReadTime, Reference, revised
-from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId, derived_id
-from canonry.values.moments import Instant
-from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.errors import Conflict, NotSupported
+from canonry.values.fields import ReadTime, revised
+from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId
+from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +101,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Origin:
+class ProposalOrigin:
     """The origin of a proposal: a universe, and optionally a scene and a turn."""
 
     space: SpaceId
@@ -150,7 +135,7 @@ async def create_proposal(
     opened = await require(canon, caller, Scene, scene_id)
     staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
 
-    async def prepare(new_id: NewId) -> Change:
+    async def origin() -> ProposalOrigin:
         scene = await require(canon, caller, Scene, scene_id)
         require_active(scene)
         turn = None if turn_id is None else await require(canon, caller, Turn, turn_id)
@@ -158,11 +143,9 @@ async def create_proposal(
             message = "/turn_id names a turn of another scene. Name one of this scene, or none."
             raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
         reads = frozenset(thing_key(each.id) for each in (scene, turn) if each is not None)
-        place = _origin(scene.space, scene, turn, reads=reads)
-        return await _stage(canon, caller, place, staged, new_id)
+        return origin_of(scene.space, scene, turn, reads=reads)
 
-    async with canon.service(StagingGuard).lock(canon, space):
-        return await commit_change(canon, caller, space, prepare)
+    return await _stage(canon, caller, space, staged, origin)
 
 
 async def create_loose_proposal(
@@ -179,11 +162,10 @@ async def create_loose_proposal(
     universe = await require_universe(canon, caller, universe_id)
     staged = await _normalised(canon, caller, universe, suggestion)
 
-    async def prepare(new_id: NewId) -> Change:
-        return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
+    async def origin() -> ProposalOrigin:
+        return ProposalOrigin(space=universe.id)
 
-    async with canon.service(StagingGuard).lock(canon, universe.id):
-        return await commit_change(canon, caller, universe.id, prepare)
+    return await _stage(canon, caller, universe.id, staged, origin)
 
 
 async def restate_proposal(
@@ -223,21 +205,19 @@ async def restate_proposal(
         same = {n: words for n in when if staged.content.get(n) == former.content.get(n)}
         asked = replace(asked, content={**asked.content, **same})
     staged = replace(staged, suggestion=asked, audience=former.audience or staged.audience)
-    origin = _Origin(
-        space=former.space,
-        scene_id=former.scene_id,
-        turn_id=former.turn_id,
-        turn_index=former.turn_index,
-        reads=frozenset((thing_key(former.id),)),
-        instead_of=former.id,
-    )
 
-    async def prepare(new_id: NewId) -> Change:
+    async def origin() -> ProposalOrigin:
         await _undecided(canon, caller, proposal_id)
-        return await _stage(canon, caller, origin, staged, new_id)
+        return ProposalOrigin(
+            space=former.space,
+            scene_id=former.scene_id,
+            turn_id=former.turn_id,
+            turn_index=former.turn_index,
+            reads=frozenset((thing_key(former.id),)),
+            instead_of=former.id,
+        )
 
-    async with canon.service(StagingGuard).lock(canon, former.space):
-        return await commit_change(canon, caller, former.space, prepare)
+    return await _stage(canon, caller, former.space, staged, origin)
 
 
 async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
@@ -248,10 +228,11 @@ async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal
     return proposal
 
 
-def _origin(
+def origin_of(
     space: SpaceId, scene: Scene | None, turn: Turn | None, reads: frozenset[str] = frozenset()
-) -> _Origin:
-    return _Origin(
+) -> ProposalOrigin:
+    """Return the origin of a proposal in a space, at a turn of a scene if it has them."""
+    return ProposalOrigin(
         space=space,
         scene_id=None if scene is None else scene.id,
         turn_id=None if turn is None else turn.id,
@@ -274,28 +255,37 @@ async def _normalised(
 
 
 async def _stage(
-    canon: Canon, caller: Caller, place: _Origin, staged: _Staged, new_id: NewId
-) -> Change:
-    asked = staged.suggestion
-    told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
-    await canon.service(StagingGuard).pass_gates(
-        canon, caller, place.space, (told,), instead_of=place.instead_of
-    )
-    cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
-    proposal = _draft(ProposalId(new_id("proposal")), caller, place, asked, staged.content)
-    entries = (Made(thing=proposal),)
-    return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: _Staged,
+    origin: Callable[[], Awaitable[ProposalOrigin]],
+) -> Receipt:
+    asked, guard = staged.suggestion, canon.service(StagingGuard)
+
+    async def prepare(new_id: NewId) -> Change:
+        place = await origin()
+        told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
+        await guard.pass_gates(canon, caller, space, (told,), instead_of=place.instead_of)
+        cited = await require_evidence(canon, caller, space, asked.evidence, path="/evidence")
+        proposal = draft_of(ProposalId(new_id("proposal")), caller, place, asked, staged.content)
+        entries = (Made(thing=proposal),)
+        return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
+
+    async with guard.lock(canon, space):
+        return await commit_change(canon, caller, space, prepare)
 
 
-def _draft(
+def draft_of(
     proposal_id: ProposalId,
     caller: Caller,
-    place: _Origin,
+    place: ProposalOrigin,
     asked: Suggestion,
     content: Mapping[str, Any],
     *,
     audience: Audience = EVERYBODY,
 ) -> ProposalDraft:
+    """Return the draft of a pending proposal; `content` is the normal form of the asked one."""
     return ProposalDraft(
         id=proposal_id,
         space=place.space,
@@ -327,26 +317,18 @@ class KeeperVerdict:
     """The canon keeper's decision.
 
     An acceptance names the item that the proposal became. Without one, the proposal is written and
-    overrides the gates.
+    overrides the gates, and an entity is the known one in `same_as`, or else another one.
     """
 
     status: ProposalStatus
     rationale: str
     canonical_id: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """The proposal's status, and the time of the decision."""
-
-    proposal: Proposal
-    status: ProposalStatus
-    evaluated_at: Instant
+    same_as: str | None = None
 
 
 async def evaluate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
-) -> Evaluation:
+) -> Proposal:
     """Decide a pending proposal, or accept a rejected one; a repetition changes nothing.
 
     The log keeps the first decision, its rule, and the keeper's reason for the second.
@@ -361,10 +343,13 @@ async def evaluate_proposal(
 
     async def prepare(_: NewId) -> Change:
         current = await require(canon, caller, Proposal, proposal_id)
-        if current.decision is not None and not _overrides(current.decision, verdict):
+        accepts = verdict.status is ProposalStatus.ACCEPTED
+        overrides = accepts and bool(verdict.rationale.strip())  # a rejection, with a reason
+        rejected = current.status is ProposalStatus.REJECTED
+        if current.decision is not None and not (rejected and overrides):
             _require_same(current.decision, verdict)
             return Change(entries=(), reads=frozenset())
-        if verdict.status is ProposalStatus.ACCEPTED and verdict.canonical_id is None:
+        if accepts and verdict.canonical_id is None:
             return await _overruled(canon, caller, current, verdict)
         reads = {thing_key(current.id)}
         if verdict.canonical_id is not None:
@@ -372,9 +357,7 @@ async def evaluate_proposal(
             (outcome,) = await require_canonical(canon, caller, space, wanted, path=path)
             if outcome.level is CanonLevel.RETCONNED:
                 message = "/canonical_id names a retconned item. Name an item that is canon."
-                raise Conflict(
-                    "outcome.retconned", message, path=path, conflicts=[verdict.canonical_id]
-                )
+                raise Conflict("outcome.retconned", message, path=path, conflicts=[outcome.id])
             reads.add(thing_key(verdict.canonical_id))
         decision = DecisionDraft(
             status=verdict.status,
@@ -392,28 +375,28 @@ async def evaluate_proposal(
                 entries.append(SceneExtended(scene_id=scene.id, outcomes=outcomes))
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
-    receipt = await commit_change(canon, caller, space, prepare)
-    if not receipt.replayed:
-        return Evaluation(
-            proposal=proposal, status=verdict.status, evaluated_at=receipt.recorded_at
-        )
-    known = await require(canon, caller, Proposal, proposal_id)
-    at = known.decision.decided_at if known.decision is not None else receipt.recorded_at
-    return Evaluation(proposal=known, status=known.status, evaluated_at=at)
+    await commit_change(canon, caller, space, prepare)
+    return await require(canon, caller, Proposal, proposal_id)
+
+
+async def _forced(canon: Canon, proposal: Proposal, by: str, reason: str) -> Judgement:
+    (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
+
+    def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+        overruling = Overruling(reason=reason, rule=RULE)
+        found = decide(candidate, known, canon.policy, decided_by=by, overruling=overruling)
+        return found.wanted, found
+
+    return (await extend_slice(canon, Slice(space=proposal.space), judge))[1]
 
 
 async def _overruled(
     canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
 ) -> Change:
     """Return the proposal's entries; conflicting canon is retconned or ended."""
-    (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
-
-    def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-        policy, decided_by, reason = canon.policy, caller.actor.agent_id, verdict.rationale
-        found = overrule(candidate, known, policy, decided_by=decided_by, reason=reason, rule=RULE)
-        return found.wanted, found
-
-    _, judgement = await extend_slice(canon, Slice(space=proposal.space), judge)
+    told = {} if verdict.same_as is None else {"same_as": verdict.same_as}
+    named = revised(proposal, content={**proposal.content, **told})
+    judgement = await _forced(canon, named, caller.actor.agent_id, verdict.rationale)
     if not judgement.entries:
         why = judgement.verdict
         message = f"The proposal cannot be written: {why.rationale}. Resolve that, or reject it."
@@ -421,13 +404,6 @@ async def _overruled(
             "proposal.not-writable", message, rule=why.rule, conflicts=list(why.conflicts)
         )
     return Change(entries=judgement.entries, reads=judgement.reads)
-
-
-def _overrides(decision: Decision, verdict: KeeperVerdict) -> bool:
-    """Tell whether the keeper accepts a rejected proposal and gives a reason."""
-    rejected = decision.status is ProposalStatus.REJECTED
-    reason = verdict.rationale.strip()
-    return rejected and verdict.status is ProposalStatus.ACCEPTED and bool(reason)
 
 
 def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
@@ -453,7 +429,8 @@ async def list_proposals(
 ) -> Page[Proposal]:
     """Return a page of matching proposals; without a universe, of all that the caller may see.
 
-    Without a scene it covers all scenes and ingestion.
+    Without a scene it covers all scenes and ingestion. Of proposals that need a review it leaves
+    out those that need none any more, and groups the others by entity.
 
     Raises:
         NotFound: `universe.unknown` or `scene.unknown`.
@@ -461,136 +438,31 @@ async def list_proposals(
     spaces = await covered_spaces(canon, caller, universe_id)
     if query.scene_id is not None:
         await require(canon, caller, Scene, query.scene_id)
-    return await canon.documents.proposals(revised(query, spaces=spaces))
+    query = revised(query, spaces=spaces)
+    if query.asks is None:
+        return await canon.documents.proposals(query)
+    groups: dict[str, list[Proposal]] = {}
+    every = every_match(canon.documents.proposals, revised(query, offset=0))
+    for number, one in enumerate([each async for each in every]):
+        if number >= REJUDGED_MAX or await _is_open(canon, one):
+            groups.setdefault(next(ids_in(one.content), one.id), []).append(one)
+    rows = [one for group in groups.values() for one in group]
+    return Page(items=tuple(rows[query.offset :][: query.limit]), total=len(rows))
 
 
-# Propose several changes at once: all are stored or none, or they are only previewed.
-#
-# One can declare a name as `$name`, and the others refer to it. A proposal that cites turns of one
-# scene, or the scene, belongs to that scene, with its time and place.
-
-_PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
+REJUDGED_MAX: Final = 200  # judging one takes a millisecond
 
 
-async def propose_changes(
-    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
-) -> Sequence[ProposalId]:
-    """Stage all suggestions in one commit; the ids are in the order of the suggestions.
-
-    Raises:
-        InvalidInput: `content.*`, a content does not fit its type; the path is `/claims/<n>`.
-        NotFound: `universe.unknown` or `evidence.unknown`.
-        Conflict: `space.foreign`.
-        CanonryError: as `StagingGuard.pass_gates`.
-    """
-    space = (await require_universe(canon, caller, universe_id)).id
-
-    async def prepare(new_id: NewId) -> Change:
-        drafts, reads = await _staged(canon, caller, space, suggestions, new_id)
-        return Change(entries=tuple(Made(thing=draft) for draft in drafts), reads=reads)
-
-    async with canon.service(StagingGuard).lock(canon, space):
-        receipt = await commit_change(canon, caller, space, prepare)
-    return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
-
-
-async def require_changes(
-    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
-) -> None:
-    """Refuse what `propose_changes` would refuse, before the caller stores its evidence.
-
-    Raises:
-        CanonryError: as `propose_changes`.
-    """
-    space = (await require_universe(canon, caller, universe_id)).id
-    root = caller.commit_id(space, canon.identities.fresh)
-    await _staged(canon, caller, space, suggestions, partial(derived_id, root))
-
-
-async def foretell_changes(
-    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
-) -> Sequence[ProposalVerdict]:
-    """Return the verdict that each suggestion would get now; write nothing.
-
-    Raises:
-        CanonryError: as `propose_changes`.
-    """
-    space = (await require_universe(canon, caller, universe_id)).id
-    root = caller.commit_id(space, canon.identities.fresh)
-    drafts, _ = await _staged(canon, caller, space, suggestions, partial(derived_id, root))
-    position, now = await canon.ledger.head(space), canon.clock.now()
-    proposals = [stamped(each, Position(position + 1), now) for each in drafts]
-    waiting = [each for each in proposals if isinstance(each, Proposal)]
-    candidates = in_order(await read_candidates(canon, space, waiting))
-    after = await foretell(canon, caller, space, candidates)
-    return [verdict_on(after.get(each.id, each)) for each in waiting]
-
-
-async def _staged(
-    canon: Canon,
-    caller: Caller,
-    space: SpaceId,
-    suggestions: Sequence[Suggestion],
-    new_id: NewId,
-) -> tuple[list[ProposalDraft], frozenset[str]]:
-    """Return the drafts of the proposals, and the keys that they depend on."""
-    # Lower ids are judged first, so ids follow the order of the suggestions.
-    ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(suggestions)))
-    declared = {
-        Reference(name): ids[n]
-        for n, one in enumerate(suggestions)
-        if isinstance(name := one.content.get("ref"), str)
-    }
-    drafts: list[ProposalDraft] = []
-    reads: frozenset[str] = frozenset()
-    universe = await require_universe(canon, caller, space)
-    cited = {one.ref for asked in suggestions for one in asked.evidence if one.kind in _PLAYED}
-    found = dict(await canon.seen_by(caller).things(cited)) if cited else {}
-    scenes = {one.scene_id for one in found.values() if isinstance(one, Turn)} - found.keys()
-    played = found | dict(await canon.seen_by(caller).things(scenes)) if scenes else found
-    for n, asked in enumerate(suggestions):
-        scene, turn = _brought_up(asked, played)
-
-        def read(times: ReadTime, asked: Suggestion = asked) -> Mapping[str, Any]:
-            limits = canon.policy.limits
-            content = linked(
-                read_content(asked.type, asked.content, limits=limits, times=times), declared
-            )
-            if isinstance(content, EntityContent):
-                content = replace(content, ref=None)  # the others now refer to its proposal
-            return render_content(content)
-
-        try:
-            content = await in_words(canon, caller, scene or universe, read)
-        except InvalidInput as error:
-            raise _of_claim(error, n) from error
-        path = f"/claims/{n}/evidence"
-        reads |= await require_evidence(canon, caller, space, asked.evidence, path=path)
-        place, audience = _origin(space, scene, turn), asked.content.get("audience", "everyone")
-        readers = audience_in(audience, path=f"/claims/{n}/for")
-        drafts.append(_draft(ids[n], caller, place, asked, content, audience=readers))
-    staged = [
-        StagedContent(kind=one.type, scene=one.scene_id, content=one.content, path=f"/claims/{n}")
-        for n, one in enumerate(drafts)
-    ]
-    await canon.service(StagingGuard).pass_gates(canon, caller, space, staged)
-    return drafts, reads
-
-
-def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene | None, Turn | None]:
-    """Return the scene and turn of a proposal if all its cited turns belong to one scene."""
-    cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
-    turns = [one for one in cited if isinstance(one, Turn)]
-    told = {one.scene_id for one in turns} | {one.id for one in cited if isinstance(one, Scene)}
-    scene = played.get(next(iter(told))) if len(told) == 1 else None
-    if not isinstance(scene, Scene):
-        return None, None
-    return scene, max(turns, key=lambda turn: turn.index, default=None)
-
-
-def _of_claim(error: InvalidInput, number: int) -> InvalidInput:
-    """Return the error of one claim among several, without the description of its type."""
-    plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
-    path = f"/claims/{number}{error.details.get('path', '/content')}"
-    message = plain.message.replace("/content/", f"/claims/{number}/content/")
-    return InvalidInput(error.code, message, **{**error.details, "path": path})
+async def _is_open(canon: Canon, proposal: Proposal) -> bool:
+    """Tell whether nobody repeated a proposal, and neither side of a conflict is retconned."""
+    if proposal.decision is not None:
+        own = {proposal.decision.canonical_id or "", *proposal.decision.made} - {""}
+        others = {one.id for one in proposal.doubts}
+        things = (await canon.within(proposal.space).things(own | others)).values()
+        fallen = {one.id for one in things if getattr(one, "level", "") is CanonLevel.RETCONNED}
+        return not (own <= fallen or others <= fallen)
+    if proposal.type not in NARRATED or canon.now is not None:
+        return True
+    found = await _forced(canon, revised(proposal, position=2**53), "", "")  # as if made last
+    repeats = ProposalDecided | EvidenceLinked | SceneExtended
+    return not found.entries or not all(isinstance(one, repeats) for one in found.entries)

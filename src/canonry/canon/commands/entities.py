@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from canonry.canon.judging.contents import EntityContent
-from canonry.canon.judging.known_things import Backing, make_entity, make_observation
+from canonry.canon.judging.known_things import Backing, labelled_for, make_entity, make_observation
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import TagsChanged, as_held, change_tags
@@ -81,10 +81,6 @@ async def create_entity(
         )
         require_lawful(broken)
         reads |= rested_on
-        # An entity of equal name only causes a warning, so the verdict does not read its name's
-        # key.
-        namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
-        twins = await _look_alikes(canon, backing, new)
         _, entries = make_entity(
             new_id,
             backing,
@@ -96,14 +92,9 @@ async def create_entity(
             state_tags=new.state_tags,
             derives_from=derives_from,
         )
-        told: list[str] = []
-        if namesakes:
-            ids = ", ".join(entity.id for entity in namesakes)
-            told.append(f"Entities of this type and name already exist: {ids}.")
-        if twins:
-            ids = ", ".join(entity.id for entity in twins)
-            told.append(f"Entities with names that look the same already exist: {ids}.")
-        return Change(entries=entries, reads=reads, warnings=tuple(told), audience=backing.audience)
+        # They only cause a warning, so the verdict does not read the key of the name.
+        told = await _namesakes(canon, backing, new)
+        return Change(entries=entries, reads=reads, warnings=told, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
 
@@ -119,15 +110,18 @@ def _require_instance(new: EntityContent) -> None:
         raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
 
 
-async def _look_alikes(canon: Canon, backing: Backing, new: EntityContent) -> Sequence[Entity]:
-    """Return entities whose names look like this one or differ only in accents."""
-    look = look_mark(new.entity_type, new.name)
-    query = IdentifierQuery(
-        spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
+async def _namesakes(canon: Canon, backing: Backing, new: EntityContent) -> tuple[str, ...]:
+    """Return warnings of known entities with this name, or with one that looks like it."""
+    name, look = normalised_name(new.name), look_mark(new.entity_type, new.name)
+    spaces = frozenset((backing.space,))
+    query = IdentifierQuery(spaces=spaces, keys=(name, look), entity_type=new.entity_type)
+    pages = (await canon.state.entities_identified(query)).values()
+    known = {each.id: name in each.known_as for page in pages for each in page.items}
+    told = (
+        ("Entities of this type and name", [one for one, same in known.items() if same]),
+        ("Entities with names that look the same", [o for o, same in known.items() if not same]),
     )
-    found = (await canon.state.entities_identified(query)).get(look)
-    name = normalised_name(new.name)
-    return [] if found is None else [e for e in found.items if normalised_name(e.name) != name]
+    return tuple(f"{what} already exist: {', '.join(ids)}." for what, ids in told if ids)
 
 
 async def _require_archetype(
@@ -277,7 +271,7 @@ async def update_entity_state(
         reads = await require_evidence(canon, caller, known.space, evidence)
         entries: list[Entry] = []
         for number, audience in enumerate(await _knowing(canon, known, remove, evidence)):
-            told = partial(_labelled, new_id, number)
+            told = partial(labelled_for, new_id, f"for:{number}")
             changed, rested_on = await _changed(
                 canon, told, backing, known, audience, add=add, remove=remove
             )
@@ -290,10 +284,6 @@ async def update_entity_state(
         entity=await require(canon, caller, Entity, entity_id),
         fact_ids=tuple(FactId(fact.id) for fact in receipt.made(FactDraft)),
     )
-
-
-def _labelled(new_id: NewId, number: int, label: str) -> str:
-    return new_id(f"{label}:for:{number}" if number else label)
 
 
 async def _changed(

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from canonry.canon.judging.comparing.conflicts import Stated, rivals_of, unread
-from canonry.canon.judging.contents import EventContent, FactContent, end_of
+from canonry.canon.judging.contents import EventContent, FactContent
+from canonry.canon.judging.gates.statements import warnings_about
 from canonry.canon.judging.known_things import Backing, make_event, make_fact, retold
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import reading_of, states_changed
 from canonry.canon.judging.state_tags import TagsChanged, change_tags, stated_tag
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
@@ -41,6 +42,7 @@ from canonry.log.items.facts import (
     Constraint,
     Event,
     Fact,
+    FactDraft,
     Relation,
 )
 from canonry.log.items.scenes import Scene
@@ -62,9 +64,8 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
     await require_universe(canon, caller, backing.space)
 
     async def prepare(new_id: NewId) -> Change:
-        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
-        involved, read = await require_involved(
-            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
+        involved, reads = await require_involved(
+            canon, caller, backing, new.involved, path="/involved_entity_ids"
         )
         ids = tuple(entity.id for entity in involved)
         state, rested_on = await _state_said(canon, backing, new_id, new, involved)
@@ -81,15 +82,28 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
         standing = (one for one in stated if one.level is CanonLevel.CANON)
         same = [one.id for one in standing if set(one.involved) == set(ids)][:_NAMED_MAX]
         told = (f"Facts with this statement already exist: {', '.join(same)}.",) if same else ()
-        rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
+        look = partial(_written_beside, backing, new_id, new, made)
+        written, looked = await standing_beside(canon, backing, involved, look)
+        rivals, said = written
         return Change(
-            entries=state or (made,),
-            reads=reads | read | looked,
+            entries=state or (made, *said),
+            reads=reads | looked,
             warnings=(*told, *rivals),
             audience=backing.audience,
         )
 
     return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _written_beside(
+    backing: Backing, new_id: NewId, new: FactContent, made: Made, view: SliceView
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+    """Return what stands against a new fact, and the entries with what it says and changes."""
+    involved = made.thing.involved if isinstance(made.thing, FactDraft) else ()
+    said = reading_of(made.thing.id, new.statement, new.properties, involved, view)
+    moment = Moment(at=new.time_ref, place=NOW.place)
+    changed = states_changed(said.statements, view, new_id, backing, moment=moment)
+    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed)
 
 
 async def _state_said(
@@ -122,16 +136,6 @@ async def _state_said(
     return changed.entries if documented else (), reads | {thing_key(entity.id)}
 
 
-def _rivals(new: FactContent, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
-    """Return warnings about canon that conflicts with the fact."""
-    claim = Stated(statement=new.statement, entities=frozenset(involved))
-    rivals = tuple(
-        f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
-        for fact, found in rivals_of(view, claim, new.time_ref, end_of(new.time_ref, new.duration))
-    )
-    return (*rivals, *unread(view, claim))
-
-
 # Create an event directly, with the events that it caused; a duplicate causes a warning.
 #
 # The scene may be completed: the event refers to it and does not change it.
@@ -154,16 +158,16 @@ async def create_event(
         raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
 
     async def prepare(new_id: NewId) -> Change:
-        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        involved, reads = await require_involved(
+            canon, caller, backing, new.involved, path="/involved_entity_ids"
+        )
         if backing.scene_id is not None:
             scene = await require(canon, caller, Scene, backing.scene_id)
             require_same_space(backing.space, [scene], path="/scene_id")
             reads |= {thing_key(scene.id)}
-        involved, read = await require_involved(
-            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
-        )
         ids = tuple(entity.id for entity in involved)
-        told, looked = await standing_beside(canon, backing, ids, partial(_told, backing, new, ids))
+        look = partial(_told, backing, new, ids)
+        told, looked = await standing_beside(canon, backing, involved, look)
         effects = await require_all(canon, caller, Event, new.causes)
         require_same_space(backing.space, effects, path="/causes_event_ids")
         require_standing(*effects)
@@ -179,7 +183,7 @@ async def create_event(
             severity=new.severity,
             causes=causes,
         )
-        reads |= read | looked | set(map(thing_key, causes))
+        reads |= looked | set(map(thing_key, causes))
         return Change(entries=(made,), reads=reads, warnings=told, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import Backing, make_relation
+from canonry.canon.judging.known_things import Backing, labelled_for, make_relation
 from canonry.canon.judging.relation_lines import (
     QUANTITY,
     RelationLine,
@@ -19,7 +19,6 @@ from canonry.canon.judging.relation_lines import (
     plain,
     total_of,
     word_behind,
-    written,
 )
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.session.caller import Caller
@@ -138,16 +137,17 @@ async def _prepared(
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
     moment = Moment(at=new.since, place=NOW.place)
-    line_in = partial(_line_in, new, from_, to)
+    line_in, space = partial(_line_in, new, from_, to), from_.space
 
-    def wrong(view: SliceView) -> tuple[list[Axiom], tuple[str, tuple[str, ...]] | None]:
+    def look(
+        view: SliceView,
+    ) -> tuple[RelationLine, list[Axiom], tuple[str, tuple[str, ...]] | None]:
         broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
-        return broken, misplacing(view, new.kind, from_, to, moment)
+        return line_in(view), broken, misplacing(view, new.kind, from_, to, moment)
 
-    line, rested_on = await judged_by(canon, from_.space, line_in, audience)
+    seen, rested_on = await judged_by(canon, space, look, audience, (from_, to))
+    line, broken, misplaced = seen
     _require_rank(new, line)
-    (broken, misplaced), looked_at = await judged_by(canon, from_.space, wrong, audience)
-    rested_on |= looked_at
     require_lawful(broken)
     if misplaced is not None:
         message = f"The relation cannot hold: {misplaced[0]}."
@@ -162,8 +162,9 @@ async def _prepared(
     for end in (new.from_id, new.to_id, from_.id, to.id):
         reads |= {thing_key(end), relations_key(end)}
     if same is None or not _equals(same, new, from_, to) or not _only(same, line):
-        entries = _taking_its_place(new_id, new, from_, to, line)
-        return Change(entries=entries, reads=reads, found=None, audience=audience or new.audience)
+        entries: tuple[Entry, ...] = (_made(new_id, new, from_, to),)
+        known = audience or new.audience
+        return Change(entries=entries, reads=reads, found=None, audience=known, settles=True)
     whole, _ = await judged_by(canon, from_.space, line_in, GAME_MASTERS)
     if _only(same, whole):
         return Change(entries=(), reads=frozenset(), found=same)
@@ -172,11 +173,9 @@ async def _prepared(
     found = {audience for one in (*relations, same) for audience in audiences_in(one)}
     knowing = sorted(found - {EVERYBODY, GAME_MASTERS} or {GAME_MASTERS}, key=wide_first)
     for number, few in enumerate(knowing):
-        theirs, looked_at = await judged_by(canon, from_.space, line_in, few)
-        own = partial(_labelled, new_id, number)
-        entries += under(_taking_its_place(own, new, from_, to, theirs), few)
-        reads |= looked_at
-    return Change(entries=entries, reads=reads, found=same, audience=audience or new.audience)
+        entries += under((_made(partial(labelled_for, new_id, str(number)), new, from_, to),), few)
+    known = audience or new.audience
+    return Change(entries=entries, reads=reads, found=same, audience=known, settles=True)
 
 
 async def _known_by_then(
@@ -221,10 +220,6 @@ def _only(same: Relation, line: RelationLine) -> bool:
     return told and not (line.ends or line.against)
 
 
-def _labelled(new_id: NewId, number: int, label: str) -> str:
-    return new_id(f"{label}:{number}")
-
-
 def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
     if not is_told_of(old, from_, to):
         return False
@@ -233,17 +228,11 @@ def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
     return theirs == ours and set(new.evidence) <= set(old.evidence)
 
 
-def _taking_its_place(
-    new_id: NewId, new: NewRelation, from_: Entity, to: Entity, line: RelationLine
-) -> tuple[Entry, ...]:
-    """Return the relation, the ends of those before it, and its own end if a later one follows."""
+def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
     backing = Backing(
-        space=from_.space,
-        authority=new.authority,
-        confidence=new.confidence,
-        evidence=new.evidence,
+        space=from_.space, authority=new.authority, confidence=new.confidence, evidence=new.evidence
     )
-    made = make_relation(
+    return make_relation(
         new_id,
         backing,
         rel_type=new.kind.name,
@@ -252,18 +241,6 @@ def _taking_its_place(
         properties=new.properties,
         since=new.since,
     )
-    if not isinstance(made.thing, RelationDraft):
-        raise TypeError(made.thing)
-    ends = [
-        RelationEnded(
-            relation_id=one.id,
-            until=new.since,
-            superseded_by=made.thing.id,
-            reason="a later relation takes its place",
-        )
-        for one in line.against
-    ]
-    return (*ends, made, *written(new_id, backing, line, made.thing, without=line.against))
 
 
 async def end_relation(
@@ -447,10 +424,7 @@ def _made_holding(
     new_id: NewId, transfer: QuantityTransfer, held: _Holding, thing: Entity, amount: Decimal
 ) -> Made:
     backing = Backing(
-        space=thing.space,
-        authority=transfer.authority,
-        confidence=1.0,
-        evidence=transfer.evidence,
+        space=thing.space, authority=transfer.authority, confidence=1.0, evidence=transfer.evidence
     )
     known = {key: value for each in held.relations for key, value in each.properties.items()}
     return make_relation(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.commands.retcons import retcon_fact, retcon_relation
+from canonry.canon.commands.retcons import retcon_fact, retcon_relation, retracted_for
 from canonry.canon.judging.relation_lines import counted
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
@@ -381,12 +381,12 @@ async def _retcon_alone(
     async def prepare(_: NewId) -> Change:
         now = await require(canon, caller, type(thing), thing.id)
         require_standing(now)
-        entry: Entry
-        if isinstance(now, Event):
-            entry = EventRetconned(event_id=now.id, replaced_by=None, reason=reason)
-        else:
-            entry = EntityRetconned(entity_id=now.id, replaced_by=None, reason=reason)
-        return Change(entries=(entry,), reads=frozenset((thing_key(now.id),)))
+        reads = frozenset((thing_key(now.id),))
+        if isinstance(now, Entity):
+            gone = EntityRetconned(entity_id=now.id, replaced_by=None, reason=reason)
+            return Change(entries=(gone,), reads=reads)
+        fallen = EventRetconned(event_id=now.id, replaced_by=None, reason=reason)
+        return Change(entries=(fallen, *await retracted_for(canon, now)), reads=reads, settles=True)
 
     return await commit_change(canon, caller, thing.space, prepare)
 

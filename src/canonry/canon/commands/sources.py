@@ -1,10 +1,9 @@
 """Create sources, ingest texts and import documents."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from itertools import chain, count
 from typing import Final
 
@@ -20,22 +19,14 @@ from canonry.canon.session.commit_change import (
 )
 from canonry.canon.session.lookup import require, require_universe
 from canonry.canon.session.paging import every_item, first_items
+from canonry.canon.session.snippets import digest_of, first_of, next_index, root_of, snippets_of
 from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut
-from canonry.log.entries import Made, Thing
+from canonry.log.entries import Made
 from canonry.log.folding import snippets_key, thing_key
-from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
+from canonry.log.items.sources import SnippetDraft, Source, SourceDraft, SourceType
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import (
-    CommitId,
-    NewId,
-    SnippetId,
-    SourceId,
-    SpaceId,
-    derived_id,
-    keyed_commit_id,
-)
-from canonry.values.json_values import encode_json
+from canonry.values.ids import NewId, SourceId, SpaceId, derived_id
 from canonry.values.provenance import CanonLevel
 
 PAGES_MAX: Final = 10
@@ -91,9 +82,6 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
 SNIPPETS_PER_COMMIT: Final = 250
 SNIPPETS_MAX: Final = 20_000
 """The most snippets of one document."""
-
-_TITLED: Final = " > "
-"""The separator between a document's title and a section's, as between headings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +145,7 @@ async def ingest_excerpts(
         canon=canon,
         caller=caller,
         source=source,
-        snippets=_snippets(source, title, excerpts, canon.policy.limits.name),
+        snippets=snippets_of(source, title, excerpts, canon.policy.limits.name),
     )
     added = await ingestion.run()
     return Ingested(source=source, first=ingestion.first or 0, snippets=len(excerpts), added=added)
@@ -169,37 +157,9 @@ async def source_holding(
     """Return the first of `sources` that contains this document, completely or in part."""
     digest = digest_of(excerpts)
     last = str(len(excerpts) - 1)  # the first one to be stored
-    named = {derived_id(_root(source, digest), last): source for source in sources}
+    named = {derived_id(root_of(source, digest), last): source for source in sources}
     known = await canon.within(*{each.space for each in sources}).things(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
-
-
-def digest_of(excerpts: Sequence[Excerpt]) -> str:
-    """Return a digest of a document's text, whatever its file."""
-    return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
-
-
-def _root(source: SourceDraft, digest: str) -> CommitId:
-    return keyed_commit_id(source.space, source.id, "snippets", digest)
-
-
-def _snippets(
-    source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
-) -> tuple[SnippetDraft, ...]:
-    """Return the snippets with their places in the document, before those in the source."""
-    root = _root(source, digest_of(excerpts))
-    return tuple(
-        SnippetDraft(
-            id=SnippetId(derived_id(root, str(place))),
-            space=source.space,
-            source_id=source.id,
-            text=excerpt.text,
-            page=excerpt.page,
-            section=_TITLED.join(s for s in (title, excerpt.section) if s)[:section_max] or None,
-            index=place,
-        )
-        for place, excerpt in enumerate(excerpts)
-    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -234,7 +194,7 @@ class _Ingestion:
         for batch in self._batches():
             if self.first is None:
                 known = await self.canon.within(self.source.space).things(each.id for each in batch)
-                self.first = _first(batch, known)
+                self.first = first_of(batch, known)
 
     async def _keep(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
         settled = self.first
@@ -243,12 +203,9 @@ class _Ingestion:
             source = await require(self.canon, self.caller, Source, self.source.id)
             known = await self.canon.within(self.source.space).things(each.id for each in batch)
             reads = {thing_key(source.id), *(thing_key(each.id) for each in batch)}
-            self.first = settled if settled is not None else _first(batch, known)
+            self.first = settled if settled is not None else first_of(batch, known)
             if self.first is None:
-                ask = partial(self.canon.documents.snippets, source.id, limit=1)
-                total = (await ask(offset=0)).total
-                last = (await ask(offset=max(0, total - 1))).items
-                self.first = last[-1].index + 1 if last else 0
+                self.first = await next_index(self.canon, source)
                 reads.add(snippets_key(source.id))
             missing = (each for each in batch if each.id not in known)
             entries = tuple(
@@ -258,15 +215,6 @@ class _Ingestion:
 
         receipt = await commit_change(self.canon, caller, self.source.space, prepare)
         return len(receipt.made(SnippetDraft))
-
-
-def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
-    """Return the document's first index if one of its snippets exists and is not erased."""
-    for each in batch:
-        found = known.get(each.id)
-        if isinstance(found, Snippet):
-            return found.index - each.index
-    return None
 
 
 # Import documents: each becomes a source of a universe with snippets.

@@ -9,13 +9,11 @@ from canonry.canon.judging.contents import (
     UNLIMITED,
     Content,
     EntityContent,
-    EventContent,
-    FactContent,
-    RelationshipContent,
-    StateChangeContent,
     read_content,
     references_of,
+    with_references,
 )
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Scene, place_in
 from canonry.values.errors import InvalidInput
@@ -40,13 +38,16 @@ class Unreadable:
 class Candidate:
     """A proposal with parsed content; declared names are replaced by their proposals.
 
-    `declared` holds those names if the proposal declares the name of an entity itself.
+    `declared` holds those names if the proposal declares the name of an entity itself. `corrects`
+    is the wrong item, whose time a correction without a time has. `in_order` sets that it `acts`.
     """
 
     proposal: Proposal
     content: Content | Unreadable
     scene: Scene | None
     declared: Declared = field(default_factory=dict)
+    corrects: Fact | Event | Relation | None = None
+    acts: bool = False
     moment: Moment = field(init=False)
     """The moment of the content, for comparison."""
     evidence: tuple[Evidence, ...] = field(init=False)
@@ -57,7 +58,9 @@ class Candidate:
         own, scene, proposal = time_of(self.content), self.scene, self.proposal
         at = own if own is not None or scene is None else scene.time_ref
         place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
-        object.__setattr__(self, "moment", Moment(at=at, place=place))
+        wrong = self.corrects if own is None else None
+        moment = Moment(at=at, place=place) if wrong is None else wrong.moment
+        object.__setattr__(self, "moment", moment)
         found = list(proposal.evidence)
         if proposal.turn_id is not None:
             found.append(Evidence(kind=EvidenceKind.TURN, ref=proposal.turn_id))
@@ -91,13 +94,8 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
 
 def time_of(content: Content | Unreadable) -> Instant | None:
     """Return the content's own time, or None."""
-    match content:
-        case EventContent() | FactContent() | StateChangeContent():
-            return content.time_ref
-        case RelationshipContent():
-            return content.since
-        case EntityContent() | Unreadable():
-            return None
+    at: Instant | None = getattr(content, "time_ref", getattr(content, "since", None))
+    return at
 
 
 def linked(content: Content, declared: Declared) -> Content:
@@ -109,37 +107,7 @@ def linked(content: Content, declared: Declared) -> Content:
         proposal = declared.get(reference)
         return reference if proposal is None else Reference(PROPOSAL_PREFIX + proposal)
 
-    def maybe(reference: Reference | None) -> Reference | None:
-        return None if reference is None else one(reference)
-
-    def many(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
-        return tuple(map(one, references))
-
-    match content:
-        case EntityContent():
-            return replace(content, derives_from=maybe(content.derives_from))
-        case RelationshipContent():
-            return replace(
-                content, from_entity=one(content.from_entity), to_entity=one(content.to_entity)
-            )
-        case StateChangeContent():
-            return replace(content, entity=one(content.entity))
-        case EventContent():
-            return replace(
-                content,
-                involved=many(content.involved),
-                actors=many(content.actors),
-                location=maybe(content.location),
-                causes=many(content.causes),
-                caused_by=many(content.caused_by),
-            )
-        case FactContent():
-            return replace(
-                content,
-                involved=many(content.involved),
-                actors=many(content.actors),
-                replaces=maybe(content.replaces),
-            )
+    return with_references(content, one)
 
 
 # Ordering: each proposal of a scene is judged after those that it depends on.
@@ -181,6 +149,9 @@ def dependencies_of(candidate: Candidate) -> frozenset[ProposalId]:
 def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
     """Return the candidates in the order of judging; cyclic dependencies come last."""
     by_id = {candidate.proposal.id: candidate for candidate in candidates}
+    actors = {actor for one in by_id.values() for actor in getattr(one.content, "actors", ())}
+    for one in by_id.keys() & {ProposalId(e.removeprefix(PROPOSAL_PREFIX)) for e in actors}:
+        by_id[one] = replace(by_id[one], acts=True)
     waits = {one: set(dependencies_of(c) & by_id.keys()) for one, c in by_id.items()}
     needed_by: dict[ProposalId, list[ProposalId]] = {one: [] for one in by_id}
     for one, needs in waits.items():
@@ -196,14 +167,7 @@ def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
             waits[other].discard(one)
             if not waits[other]:
                 heappush(ready, (_rank(by_id[other]), other))
-    return [*ordered, *_knotted(by_id, ordered)]
-
-
-def _knotted(
-    by_id: Mapping[ProposalId, Candidate], ordered: Sequence[Candidate]
-) -> list[Candidate]:
-    done = {candidate.proposal.id for candidate in ordered}
-    return sorted((c for one, c in by_id.items() if one not in done), key=_rank)
+    return [*ordered, *sorted((by_id[one] for one, needs in waits.items() if needs), key=_rank)]
 
 
 def _rank(candidate: Candidate) -> tuple[int, bool, int, int, int, str]:

@@ -1,7 +1,7 @@
 """Contents of proposals: the members of each type, and the parser for all their spellings."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final, TypeAlias, TypeVar
@@ -160,6 +160,15 @@ _ACTOR: Final = ContentMember(
     "actor_id", Holding.REFERENCE, "A single actor instead of a list.", ("actor",)
 )
 _PROPERTIES: Final = ContentMember("properties", Holding.OBJECT, "Further details by name.")
+_CORRECTS: Final = (
+    ContentMember(
+        "replaces",
+        Holding.REFERENCE,
+        "The wrong fact, event, relation or state that it corrects.",
+        ("replaces_fact_id",),
+    ),
+    ContentMember("reason", Holding.TEXT, "The reason of the correction."),
+)
 
 _ENTITY: Final = ContentShape(
     type=ProposalType.ENTITY,
@@ -185,14 +194,12 @@ _ENTITY: Final = ContentShape(
             "properties", Holding.OBJECT, "Details of the entity by name.", ("attributes",)
         ),
         ContentMember(
-            "state_tags",
-            Holding.TEXTS,
-            "States at that time, such as wounded.",
-            ("tags",),
+            "state_tags", Holding.TEXTS, "States at that time, such as wounded.", ("tags",)
         ),
         ContentMember(
             "derives_from", Holding.REFERENCE, "The archetype of this instance.", ("archetype_id",)
         ),
+        ContentMember("same_as", Holding.REFERENCE, "The known entity that it is, or nobody."),
         ContentMember(
             "ref",
             Holding.TEXT,
@@ -289,10 +296,7 @@ _EVENT: Final = ContentShape(
             "causes_event_ids", Holding.REFERENCES, "The events that it caused.", ("causes",)
         ),
         ContentMember(
-            "caused_by_event_ids",
-            Holding.REFERENCES,
-            "The events that caused it.",
-            ("caused_by",),
+            "caused_by_event_ids", Holding.REFERENCES, "The events that caused it.", ("caused_by",)
         ),
     ),
 )
@@ -306,20 +310,12 @@ _FACT: Final = ContentShape(
             "The entities that it is about.",
             (*_INVOLVED, *_TAKING_PART),
         ),
-        ContentMember(
-            "actor_ids",
-            Holding.REFERENCES,
-            "The acting entities, all alive.",
-            _ACTORS,
-        ),
+        ContentMember("actor_ids", Holding.REFERENCES, "The acting entities, all alive.", _ACTORS),
         _ACTOR,
         ContentMember("fact_type", Holding.TEXT, "The kind of statement.", words=tuple(FactType)),
         _PROPERTIES,
         _time("time_ref", "start_time", "occurred_at"),
         ContentMember("duration", Holding.SECONDS, "The time for which it holds."),
-        ContentMember(
-            "replaces", Holding.REFERENCE, "The fact that it corrects.", ("replaces_fact_id",)
-        ),
     ),
 )
 
@@ -330,7 +326,9 @@ _AUDIENCE: Final = ContentMember(
 )
 
 CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
-    shape.type: replace(shape, members=(*shape.members, _AUDIENCE))
+    shape.type: replace(
+        shape, members=(*shape.members, *(() if shape is _ENTITY else _CORRECTS), _AUDIENCE)
+    )
     for shape in (_FACT, _ENTITY, _RELATIONSHIP, _STATE_CHANGE, _EVENT)
 }
 """The shape of each type of content."""
@@ -346,7 +344,8 @@ TAG_CHANGES: Final = ContentShape(
 
 def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
     """Return the content's time if it is given in words of a calendar."""
-    members = (one for one in CONTENT_SHAPES[kind].members if one.kind is Holding.TIME)
+    shape = CONTENT_SHAPES.get(kind)  # a world's proposals have a form of their own
+    members = (one for one in shape.members if one.kind is Holding.TIME) if shape else ()
     names = (name for one in members for name in (one.name, *one.aliases))
     said = next((content[name] for name in names if content.get(name) is not None), None)
     return said if isinstance(said, str) and not is_plain_time(said) else None
@@ -362,6 +361,9 @@ UNLIMITED: Final = TextLimits(
 )
 """Limits for contents that were accepted under earlier limits."""
 
+NOBODY: Final = Reference("nobody")
+"""The value of `same_as` for an entity that is none of the known ones."""
+
 SEVERITY_DEFAULT: Final = 5
 _LEGACY_CLASSES: Final = {
     "EntityAxiomatica": EntityClass.ARCHETYPE.value,
@@ -374,8 +376,16 @@ _WORD = TypeVar("_WORD", EntityClass, EntityType, FactType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityContent:
-    """A new entity; `ref` is its name in other proposals of the scene."""
+class CorrectingContent:
+    """The wrong item that a content corrects, if any, and the reason; no entity is corrected so."""
+
+    replaces: Reference | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityContent(CorrectingContent):
+    """A new entity, or one that is the `same_as`; `ref` is its name in the scene's proposals."""
 
     name: str
     entity_type: EntityType
@@ -384,11 +394,12 @@ class EntityContent:
     properties: Mapping[str, Any] = field(default_factory=dict)
     state_tags: tuple[str, ...] = ()
     derives_from: Reference | None = None
+    same_as: Reference | None = None
     ref: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationshipContent:
+class RelationshipContent(CorrectingContent):
     """A new relation between two entities."""
 
     from_entity: Reference
@@ -399,7 +410,7 @@ class RelationshipContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateChangeContent:
+class StateChangeContent(CorrectingContent):
     """Tags that begin or end for an entity."""
 
     entity: Reference
@@ -409,7 +420,7 @@ class StateChangeContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventContent:
+class EventContent(CorrectingContent):
     """An event.
 
     `actors` did it and are part of `involved`; `causes` are its effects and `caused_by` its causes;
@@ -428,8 +439,8 @@ class EventContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactContent:
-    """A statement; `replaces` is the fact that it corrects."""
+class FactContent(CorrectingContent):
+    """A statement."""
 
     statement: str
     fact_type: FactType = FactType.OCCURRENCE
@@ -438,7 +449,6 @@ class FactContent:
     duration: int | None = None
     involved: tuple[Reference, ...] = ()
     actors: tuple[Reference, ...] = ()
-    replaces: Reference | None = None
 
 
 def end_of(start: Instant | None, duration: int | None) -> Instant | None:
@@ -484,85 +494,64 @@ def read_content(
     fields = Fields(values=content, path="/content", aliases=shape.aliases, times=times)
     try:
         shape.require_known(content, fields.path)
-        return _READERS[kind](fields, limits or TextLimits())
+        limits = limits or TextLimits()
+        read = _READERS[kind](fields, limits)
+        reason = fields.optional_text("reason", limit=limits.description, empty=True) or ""
+        return replace(read, replaces=fields.optional_reference("replaces"), reason=reason)
     except InvalidInput as error:
         told = f"{error.message.removesuffix('.')} ({shape.takes})."
         raise InvalidInput(error.code, told, **error.details) from error
 
 
+_RENDERED: Final = {
+    "from_entity": "from_entity_id",
+    "to_entity": "to_entity_id",
+    "entity": "entity_id",
+    "involved": "involved_entity_ids",
+    "actors": "actor_ids",
+    "location": "location_id",
+    "causes": "causes_event_ids",
+    "caused_by": "caused_by_event_ids",
+}
+"""The names of members in the canonical form, where they differ."""
+_REFERRING: Final = (*_RENDERED, "derives_from", "same_as", "replaces")
+
+
 def references_of(content: Content) -> tuple[Reference, ...]:
     """Return all references of `content`, each once."""
-    match content:
-        case EntityContent():
-            found = [content.derives_from]
-        case RelationshipContent():
-            found = [content.from_entity, content.to_entity]
-        case StateChangeContent():
-            found = [content.entity]
-        case EventContent():
-            found = [*content.involved, *content.causes, *content.caused_by, content.location]
-        case FactContent():
-            found = [*content.involved, content.replaces]
-    return tuple(dict.fromkeys([one for one in found if one is not None]))
+    values = [getattr(content, name, None) for name in _REFERRING]
+    found = [one for each in values for one in (each if isinstance(each, tuple) else (each,))]
+    return tuple(dict.fromkeys(one for one in found if one not in {None, NOBODY}))
+
+
+def with_references(content: Content, change: Callable[[Reference], Reference]) -> Content:
+    """Return the content with each of its references changed."""
+    known = ((name, getattr(content, name, None)) for name in _REFERRING)
+    changed: dict[str, Any] = {
+        name: tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+        for name, value in known
+        if value
+    }
+    return replace(content, **changed)
 
 
 def render_content(content: Content) -> Mapping[str, Any]:
     """Return the canonical JSON form without absent members."""
-    form: Mapping[str, Any]
-    match content:
-        case EntityContent():
-            form = {
-                "name": content.name,
-                "entity_type": content.entity_type.value,
-                "entity_class": content.entity_class.value,
-                "description": content.description,
-                "properties": dict(content.properties),
-                "state_tags": list(content.state_tags),
-                "derives_from": content.derives_from,
-                "ref": content.ref,
-            }
-        case RelationshipContent():
-            form = {
-                "from_entity_id": content.from_entity,
-                "to_entity_id": content.to_entity,
-                "rel_type": content.rel_type,
-                "properties": dict(content.properties),
-                "since": _shown(content.since),
-            }
-        case StateChangeContent():
-            form = {
-                "entity_id": content.entity,
-                "state_tag_changes": {"add": list(content.add), "remove": list(content.remove)},
-                "time_ref": _shown(content.time_ref),
-            }
-        case EventContent():
-            form = {
-                "title": content.title,
-                "description": content.description,
-                "time_ref": _shown(content.time_ref),
-                "severity": content.severity,
-                "involved_entity_ids": list(content.involved),
-                "actor_ids": list(content.actors),
-                "location_id": content.location,
-                "causes_event_ids": list(content.causes),
-                "caused_by_event_ids": list(content.caused_by),
-            }
-        case FactContent():
-            form = {
-                "statement": content.statement,
-                "fact_type": content.fact_type.value,
-                "properties": dict(content.properties),
-                "time_ref": _shown(content.time_ref),
-                "duration": content.duration,
-                "involved_entity_ids": list(content.involved),
-                "actor_ids": list(content.actors),
-                "replaces": content.replaces,
-            }
-    return {name: value for name, value in form.items() if value is not None}
+    form = {each.name: getattr(content, each.name) for each in fields(content)}
+    if isinstance(content, StateChangeContent):
+        form["state_tag_changes"] = {name: list(form.pop(name)) for name in ("add", "remove")}
+    for name in ("since", "time_ref"):
+        form |= {name: render_instant(form[name])} if form.get(name) is not None else {}
+    form["reason"] = content.reason or None
+    return {
+        _RENDERED.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name, value in form.items()
+        if value is not None
+    }
 
 
 def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
-    declared = fields.optional_text("ref", limit=limits.name)
+    declared, at = fields.optional_text("ref", limit=limits.name), fields.at("ref")
     given = _word(fields, EntityClass, "entity_class")
     entity_class = given or EntityClass.INSTANCE
     tags = normal_tags(fields.texts("state_tags", limit=limits.tag))
@@ -580,12 +569,11 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
         properties=fields.mapping("properties"),
         state_tags=tags,
         derives_from=fields.optional_reference("derives_from"),
-        ref=None if declared is None else _declared(declared, fields.at("ref")),
+        same_as=(
+            NOBODY if fields.find("same_as")[1] == NOBODY else fields.optional_reference("same_as")
+        ),
+        ref=None if declared is None else reference_of(f"${declared.removeprefix('$')}", at),
     )
-
-
-def _declared(name: str, path: str) -> Reference:
-    return reference_of(name if name.startswith("$") else f"${name}", path)
 
 
 def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipContent:
@@ -677,7 +665,6 @@ def _read_fact(fields: Fields, limits: TextLimits) -> FactContent:
         duration=fields.whole("duration", low=0, high=DURATION_MAX),
         involved=tuple(dict.fromkeys((*involved, *actors))),
         actors=actors,
-        replaces=fields.optional_reference("replaces"),
     )
 
 
@@ -699,10 +686,6 @@ def _word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
         message = f"{path} must be one of {', '.join(words)}."
         raise InvalidInput("content.unknown-word", message, path=path)
     return words(text)
-
-
-def _shown(instant: Instant | None) -> str | None:
-    return None if instant is None else render_instant(instant)
 
 
 _READERS: Final[Mapping[ProposalType, Callable[[Fields, TextLimits], Content]]] = {

@@ -1,19 +1,16 @@
 """Find known items that a proposal repeats, and create new items."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import EntityContent, EventContent
 from canonry.canon.judging.slices import SliceView
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, normalised_name
 from canonry.log.items.facts import Event, EventDraft, FactDraft, FactType, RelationDraft
-from canonry.log.items.proposals import ProposalStatus
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.values.audience import Audience
-from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.ids import (
     EntityId,
     EventId,
@@ -36,34 +33,6 @@ class Restated:
 
     fresh: Mapping[str, Any] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
-
-
-def known_as(candidate: Candidate, content: EntityContent, view: SliceView) -> Entity | None:
-    """Return the oldest canon entity with this type, class and name.
-
-    An entity from another proposal of the scene is a different one if both declare a `ref`.
-    """
-    found = [
-        one
-        for one in view.named(content.entity_type, content.name)
-        if one.entity_class is content.entity_class
-    ]
-    taken = set(_taken(candidate, content, view)) if found else set()
-    return next((one for one in found if one.id not in taken), None)
-
-
-def _taken(candidate: Candidate, content: EntityContent, view: SliceView) -> Iterator[str]:
-    if content.ref is None:
-        return
-    for ref, proposal_id in candidate.declared.items():
-        if ref == content.ref or proposal_id == candidate.proposal.id:
-            continue
-        other = view.proposal(Reference(PROPOSAL_PREFIX + proposal_id))
-        if other is None or other.status is not ProposalStatus.ACCEPTED or other.decision is None:
-            continue
-        became = view.referred(Reference(PROPOSAL_PREFIX + proposal_id))
-        if isinstance(became, Entity):
-            yield became.id
 
 
 def restated(content: EntityContent, entity: Entity) -> Restated:
@@ -159,6 +128,18 @@ class Backing:
         return told.words if told is not None and told.at == at else None
 
 
+_SHARED: Final = (
+    *("space", "scene_id", "place", "proposal_id", "level"),
+    *("authority", "confidence", "evidence"),
+)
+"""The members that each statement has from its backing."""
+
+
+def labelled_for(new_id: NewId, owner: str, label: str) -> str:
+    """Return the id of an item that one of several owners gets from a commit."""
+    return new_id(f"{owner}:{label}")
+
+
 def make_entity(
     new_id: NewId,
     backing: Backing,
@@ -189,8 +170,8 @@ def make_entity(
         confidence=backing.confidence,
         evidence=backing.evidence,
     )
-    seen = _observation(new_id("observation"), backing, entity_id, fields, observed_at)
-    return entity_id, (Made(thing=entity), Made(thing=seen))
+    seen = make_observation(new_id, backing, entity_id, fields, observed_at=observed_at)
+    return entity_id, (Made(thing=entity), seen)
 
 
 def make_observation(
@@ -203,18 +184,8 @@ def make_observation(
     observed_at: Instant | None = None,
 ) -> Made:
     """Return the entry of a new observation of an entity."""
-    return Made(thing=_observation(new_id(label), backing, entity_id, fields, observed_at))
-
-
-def _observation(
-    observation_id: str,
-    backing: Backing,
-    entity_id: EntityId,
-    fields: Mapping[str, Any],
-    observed_at: Instant | None,
-) -> ObservationDraft:
-    return ObservationDraft(
-        id=ObservationId(observation_id),
+    seen = ObservationDraft(
+        id=ObservationId(new_id(label)),
         space=backing.space,
         entity_id=entity_id,
         fields=dict(sorted(fields.items())),
@@ -224,6 +195,7 @@ def _observation(
         observed_at=observed_at,
         place=backing.place,
     )
+    return Made(thing=seen)
 
 
 def tag_statement(name: str, tag: str, *, holds: bool) -> str:
@@ -247,21 +219,14 @@ def make_fact(
     """Return the entry of a new fact."""
     return Made(
         thing=FactDraft(
+            **{name: getattr(backing, name) for name in _SHARED},
             id=FactId(new_id(label)),
-            space=backing.space,
             statement=statement,
             fact_type=fact_type,
             properties=dict(properties or {}),
             time_ref=time_ref,
             duration=duration,
             involved=involved,
-            confidence=backing.confidence,
-            authority=backing.authority,
-            evidence=backing.evidence,
-            level=backing.level,
-            scene_id=backing.scene_id,
-            place=backing.place,
-            proposal_id=backing.proposal_id,
             replaces=replaces,
             time_words=backing.words_for(time_ref),
         )
@@ -283,10 +248,8 @@ def make_event(
     """Return the entry of a new event."""
     return Made(
         thing=EventDraft(
+            **{name: getattr(backing, name) for name in _SHARED},
             id=EventId(new_id("event")),
-            space=backing.space,
-            scene_id=backing.scene_id,
-            place=backing.place,
             title=title,
             description=description,
             time_ref=time_ref,
@@ -294,11 +257,6 @@ def make_event(
             involved=involved,
             causes=causes,
             properties=dict(properties or {}),
-            confidence=backing.confidence,
-            authority=backing.authority,
-            evidence=backing.evidence,
-            level=backing.level,
-            proposal_id=backing.proposal_id,
             time_words=backing.words_for(time_ref),
         )
     )
@@ -319,20 +277,13 @@ def make_relation(
     """Return the entry of a new relation; `until` if its end is already known."""
     return Made(
         thing=RelationDraft(
+            **{name: getattr(backing, name) for name in _SHARED},
             id=RelationId(new_id(label)),
-            space=backing.space,
             rel_type=rel_type,
             from_id=from_id,
             to_id=to_id,
             properties=dict(properties or {}),
             since=since,
             until=until,
-            confidence=backing.confidence,
-            authority=backing.authority,
-            evidence=backing.evidence,
-            level=backing.level,
-            scene_id=backing.scene_id,
-            place=backing.place,
-            proposal_id=backing.proposal_id,
         )
     )

@@ -14,7 +14,7 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Constraint, Relation, RelationDraft, SaidAgain
 from canonry.log.schemas.narrative import EntityType, RelationType
 from canonry.values.fields import Reference
-from canonry.values.ids import NewId, RelationId
+from canonry.values.ids import NewId
 from canonry.values.moments import Instant, Moment, arranged, at_once, moment_of, split_at
 from canonry.values.provenance import Authority, CanonLevel, strongest
 from canonry.values.state_tags import excluded_by
@@ -184,34 +184,6 @@ def word_behind(line: RelationLine, relation: Relation) -> Authority:
     return strongest(said or (relation.authority,))
 
 
-def written(
-    new_id: NewId,
-    backing: Backing,
-    line: RelationLine,
-    new: RelationDraft | None = None,
-    *,
-    again: SaidAgain | None = None,
-    without: Iterable[Relation] = (),
-) -> tuple[Entry, ...]:
-    """Return the changes of a line: the ends, restorations and new relations.
-
-    A relation is `new` in it, or repeated as `again`; None: nothing is stated. The relations in
-    `without` are removed: they are retconned or replaced.
-    """
-    gone = {one.id for one in without}
-    words = [word for word in line.words if word.relation.id not in gone]
-    words = arranged(words, lambda word: word.moment)
-    if new is not None:
-        authority = new.authority if again is None else again.authority
-        own = Telling(
-            what=line.what, moment=line.moment, authority=authority, relation=new, again=again
-        )
-        before, after = split_at(line.moment, words, lambda word: word.moment)
-        words = [*before, own, *after]
-    words, anew = _begun_anew(new_id, backing, words)
-    return (*anew, *_following(words, (word.relation.id for word in line.words)))
-
-
 def settled_line(
     view: SliceView,
     new_id: NewId,
@@ -244,22 +216,33 @@ def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entr
         end, by = ends[one.id], _heir_of(one)
         if by not in known or (by is None and isinstance(one, Relation) and one.ended):
             continue
-        if end is None and by is not None:
+        said = isinstance(one, Relation) and one.said_ends and by not in ends
+        if by is not None and (end is None or said):
             yield RelationResumed(relation_id=one.id, fallen=by)
         elif end is not None and (one.until, by) != end:
             yield RelationEnded(
                 relation_id=one.id,
                 until=end[0],
-                superseded_by=RelationId(end[1]),
+                superseded_by=end[1],
                 reason="another relation takes its place",
             )
+
+
+def ended_by(relation: RelationDraft, until: Instant | None, by: str) -> RelationEnded:
+    """Return the entry that ends a relation because of an item of another form."""
+    return RelationEnded(
+        relation_id=relation.id,
+        until=until,
+        superseded_by=by,
+        reason="a later statement takes its place",
+    )
 
 
 def _ended_alone(relation: RelationDraft) -> bool:
     return isinstance(relation, Relation) and relation.ended and relation.superseded_by is None
 
 
-def _heir_of(relation: RelationDraft) -> RelationId | None:
+def _heir_of(relation: RelationDraft) -> str | None:
     return relation.superseded_by if isinstance(relation, Relation) else None
 
 
@@ -362,6 +345,21 @@ def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> b
 PLACE: Final = "LOCATED_IN"
 NESTED_MAX: Final = 100
 """The most nested places to follow."""
+
+
+DEPTH_MAX: Final = 8
+"""So many places are followed outwards to learn whether one lies within another."""
+
+
+def lies_within(inner: Entity, outer: Entity, view: SliceView) -> bool:
+    """Tell whether one place is the other, or lies in it through a chain of places."""
+    here: Entity | None = inner
+    for _step in range(DEPTH_MAX):
+        if here is None or here.id == outer.id:
+            break
+        above = [one for one in view.relations(here, PLACE, "out") if one.current]
+        here = view.entity(Reference(above[-1].to_id)) if above else None
+    return here is not None and here.id == outer.id
 
 
 def opposed_tags(tags: Iterable[str], groups: Iterable[tuple[str, ...]]) -> tuple[str, str] | None:

@@ -5,22 +5,33 @@ begins. Ends are stored with their items. After each change, the affected lines 
 each audience that knows more, as far as the audience would see a difference.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from typing import Final
 
+from canonry.canon.judging.gates.statements import ends_for, first_heir
 from canonry.canon.judging.known_things import Backing, make_observation
-from canonry.canon.judging.relation_lines import RelationLine, line_of, settled_line
+from canonry.canon.judging.relation_lines import (
+    RelationLine,
+    counted,
+    ended_by,
+    line_of,
+    settled_line,
+)
 from canonry.canon.judging.slices import Lookup, Slice, SliceView, ThingLookup
+from canonry.canon.judging.standing_statements import ended_for, items_beside, states_again
 from canonry.canon.judging.state_tags import (
     begins_in,
     changes_of,
     excluded_in,
     facts_of_changes,
+    superseded,
     together,
     told_of,
 )
+from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import fold, needs
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
@@ -29,6 +40,7 @@ from canonry.log.entries import (
     EntitiesUnmerged,
     Entry,
     EvidenceLinked,
+    FactResumed,
     FactRetconned,
     Made,
     RelationEnded,
@@ -36,18 +48,26 @@ from canonry.log.entries import (
     RelationRetconned,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Fact, Relation, RelationDraft
+from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.veils import audience_of, audiences_in
 from canonry.log.observing import beside, under
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
-from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience, Viewer, viewer_of, wide_first
+from canonry.values.audience import (
+    EVERYBODY,
+    GAME_MASTERS,
+    Audience,
+    Viewer,
+    narrowest,
+    viewer_of,
+    wide_first,
+)
 from canonry.values.fields import Reference
 from canonry.values.ids import CommitId, NewId
 from canonry.values.merge import TagChange, in_turn
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment, split_at
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
-from canonry.values.provenance import Actor
+from canonry.values.provenance import Actor, CanonLevel
 from canonry.values.state_tags import excluded_by
 
 _SOME_TIME: Final = Instant(0)
@@ -64,9 +84,9 @@ class SettledLines:
     wanted: frozenset[Lookup] = frozenset()
 
 
-def touches(entries: Iterable[Entry]) -> bool:
-    """Tell whether entries may affect a line."""
-    return any(_names_line(entry) for entry in entries)
+def touches(entries: Iterable[Entry], *, secrets: bool) -> bool:
+    """Tell whether entries may end or resume items; with secrets, facts and states do so too."""
+    return any(_names_line(entry, secrets=secrets) for entry in entries)
 
 
 def settled(known: Slice, policy: Policy, entries: Sequence[Entry], new_id: NewId) -> SettledLines:
@@ -123,18 +143,30 @@ class _Desk:
         view.read, view.wanted = self.reads, self.wanted
         return view
 
+    @property
+    def reveals(self) -> bool:
+        """Tell whether the entries merge entities, or show an item to everybody or hide it."""
+        return joins(self.entries) or EVERYBODY in self._moved()
+
+    def _moved(self) -> set[Audience]:
+        """Return the audiences that items had before and have after the change."""
+        moved = [one for one in self.entries if isinstance(one, AudienceChanged)]
+        before = {audience_of(self.before.things.get(one.thing_id)) for one in moved}
+        return before | {one.audience for one in moved}
+
     def audiences(self) -> list[Audience]:
-        """Return the audiences that know more of the lines than others, widest first."""
+        """Return the audiences that know of the lines, and common readers of two, widest first."""
         whole = self.view(self.now, GAME_MASTERS)
         ids = {one for each in self.touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)}
+        if self.now.secrets:
+            new = self._beginning(whole)
+            ids |= {one.id for each in new for one in (each, *items_beside(each, whole))}
         found = {each for one in ids for each in audiences_in(self.now.things.get(one))}
-        moved = [one for one in self.entries if isinstance(one, AudienceChanged)]
-        told = {one.audience for one in moved}
-        told |= {audience_of(self.before.things.get(one.thing_id)) for one in moved}
-        told |= {EVERYBODY} if joins(self.entries) else set()
-        if not found - {EVERYBODY} and told <= {EVERYBODY}:
-            return sorted(told)
-        return sorted((found | {GAME_MASTERS} | told) - ({EVERYBODY} - told), key=wide_first)
+        told = found | self._moved()
+        if not told - {EVERYBODY}:
+            return [EVERYBODY]
+        both = {narrowest(pair) for pair in combinations(told, 2)}
+        return sorted({EVERYBODY, GAME_MASTERS, *told, *both}, key=wide_first)
 
     def touched(self, view: SliceView, viewer: Audience) -> list[Entity | Relation]:
         """Return the affected entities and relations as a viewer sees them.
@@ -154,23 +186,75 @@ class _Desk:
 
     def settle(self, audience: Audience) -> None:
         """Add the corrections for one audience, which later audiences may see."""
-        view = self.view(self.now, audience)
+        for correct in (self._put_in_order, self._end_others, self._give_back):
+            view = self.view(self.now, audience)
+            found = under(correct(view, audience), audience)
+            if self.wanted:
+                return
+            self.more += found
+            if found and not self.told(found):
+                return
+
+    def _put_in_order(self, view: SliceView, audience: Audience) -> Iterator[Entry]:
+        """Yield the corrections of the affected lines and states."""
         number = len(self.more)
         done: set[str] = set()
-        found: list[Entry] = []
         for turn, one in enumerate(self.touched(view, audience)):
             new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
             backing = _backing(self.entries, one)
             if isinstance(one, Entity):
+                if audience == EVERYBODY and not self.reveals:
+                    continue  # the entries hold these changes already
                 before = self._told_before(audience, one)
-                found += _state(view, new_id, backing, one, before)
+                yield from _state(view, new_id, backing, one, before)
             elif one.id not in done:
-                found += self._relations(view, new_id, backing, one, done)
-        if self.wanted or not found:
-            return
-        entries = under(found, audience)
-        self.more += entries
-        self.told(entries)
+                yield from self._relations(view, new_id, backing, one, done)
+
+    def _end_others(self, view: SliceView, audience: Audience) -> Iterator[Entry]:
+        """Yield the ends that follow from new claims, and from items that are canon again."""
+        for item in self._beginning(view):
+            line = _line(view, item) if isinstance(item, Relation) else None
+            lined = () if line is None else [word.relation.id for word in line.words]
+            yield from ends_of(item, view, lined=lined)
+            if (
+                isinstance(item, Fact)
+                and item.id in self.before.things
+                and item.audience == audience
+            ):
+                new_id = partial(_labelled, self.new_id, f"again:{item.id}")
+                yield from states_again(item, view, new_id)
+
+    def _beginning(self, view: SliceView) -> Iterator[Fact | Relation]:
+        """Yield new claims and items that are canon again."""
+        before = self.seen(self.before, view.viewer)
+        for entry in self.entries:
+            match entry:
+                case Made(thing=FactDraft() | RelationDraft() as made):
+                    item = None if made.proposal_id is None else view.thing(made.id)
+                case FactResumed(fact_id=one) | RelationResumed(relation_id=one):
+                    was, item = before.thing(one), view.thing(one)
+                    if not isinstance(was, Fact | Relation) or was.level is CanonLevel.CANON:
+                        continue
+                case _:
+                    continue
+            if isinstance(item, Fact | Relation) and item.level is CanonLevel.CANON:
+                yield item
+
+    def _give_back(self, view: SliceView, _: Audience) -> Iterator[Entry]:
+        """Yield what holds again because the item that ended it was retconned."""
+        for entry in self.entries:
+            match entry:
+                case FactRetconned(fact_id=one) | RelationRetconned(relation_id=one):
+                    fallen = view.thing(one)
+                case _:
+                    continue
+            if isinstance(fallen, Fact | Relation) and fallen.level is CanonLevel.RETCONNED:
+                yield from given_back(fallen, view)
+        for entry in self.more:  # a fact may end what its line gave back
+            old = view.thing(entry.relation_id) if isinstance(entry, RelationResumed) else None
+            heir = first_heir(old, view) if isinstance(old, Relation) and old.current else None
+            if isinstance(old, Relation) and heir is not None:
+                yield ended_in_favour(old, heir)
 
     def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
         """Return earlier state changes; for merged entities, those of each member."""
@@ -255,16 +339,18 @@ def tells_tags(entry: Entry) -> bool:
     return isinstance(seen, ObservationDraft) and STATE_TAGS in seen.fields
 
 
-def _names_line(entry: Entry) -> bool:
+def _names_line(entry: Entry, *, secrets: bool) -> bool:
     match entry:
-        case Made(thing=RelationDraft()) | EvidenceLinked() | AudienceChanged():
+        case Made(thing=RelationDraft()) | RelationRetconned() | RelationResumed() | FactResumed():
             return True
-        case RelationEnded() | RelationResumed() | RelationRetconned():
+        case AudienceChanged() | EntitiesMerged() | EntitiesUnmerged() | FactRetconned():
             return True
-        case EntitiesMerged() | EntitiesUnmerged():
+        case EvidenceLinked(again=again) if again is not None:
             return True
+        case Made(thing=FactDraft()) | EvidenceLinked() | RelationEnded():
+            return secrets
         case _:
-            return tells_tags(entry)
+            return secrets and tells_tags(entry)
 
 
 def _touched(view: SliceView, entries: Iterable[Entry]) -> Iterator[str]:
@@ -314,11 +400,7 @@ def _backing(entries: Iterable[Entry], thing: Entity | Relation) -> Backing:
 
 
 def _state(
-    view: SliceView,
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    old: Sequence[TagChange],
+    view: SliceView, new_id: NewId, backing: Backing, entity: Entity, old: Sequence[TagChange]
 ) -> Iterator[Entry]:
     """Yield the corrections of tags, and the facts that follow from them."""
     now, groups = changes_of(entity), view.policy.exclusive_tags
@@ -360,3 +442,68 @@ def _ceased_for(
 
 def _alike(one: TagChange, other: TagChange) -> bool:
     return (one.tag, one.holds) == (other.tag, other.holds) and together(one.moment, other.moment)
+
+
+# Ends: items end in favour of others, and hold again when those are retconned.
+
+
+def given_back(fallen: Fact | Relation, view: SliceView) -> Iterator[Entry]:
+    """Yield the entries for the facts and relations that ended in favour of a retconned item."""
+    for old in ended_for(fallen, view):
+        if "tag" in old.properties:
+            continue
+        heir = first_heir(old, view) or _taken_over(old, fallen, view)
+        if heir is None or (isinstance(old, Relation) and old.said_ends):
+            yield _resumed(old, fallen.id)
+        else:
+            yield ended_in_favour(old, heir)
+
+
+def ends_of(item: Fact | Relation, view: SliceView, *, lined: Collection[str]) -> Iterator[Entry]:
+    """Yield the end of an item that is new to its viewer, and the ends of earlier ones.
+
+    The relations in `lined` follow the order of their line.
+    """
+    heir = None if "tag" in item.properties else first_heir(item, view)
+    by = None if item.superseded_by is None else view.thing(item.superseded_by)
+    if heir is not None and heir[0] != item.superseded_by and heir[0] not in lined:
+        yield ended_in_favour(item, heir)
+    elif heir is None and isinstance(by, Fact | Relation) and by.level is CanonLevel.RETCONNED:
+        yield _resumed(item, by.id)
+    for old in ends_for(item, view):
+        if old.id not in lined:
+            yield ended_in_favour(old, (item.id, item.moment.at))
+    for old in ended_for(item, view):  # others may know of an earlier successor
+        sooner = first_heir(old, view)
+        if sooner is not None and sooner[0] != item.id and old.id not in lined:
+            yield ended_in_favour(old, sooner)
+
+
+def ended_in_favour(old: Fact | Relation, heir: tuple[str, Instant | None]) -> Entry:
+    """Return the entry that ends an item when another one begins."""
+    by, at = heir
+    return superseded(old, at, by) if isinstance(old, Fact) else ended_by(old, at, by)
+
+
+def _resumed(old: Fact | Relation, fallen: str) -> Entry:
+    if isinstance(old, Fact):
+        return FactResumed(fact_id=old.id, fallen=fallen)
+    return RelationResumed(relation_id=old.id, fallen=fallen)
+
+
+def _taken_over(
+    old: Fact | Relation, fallen: Fact | Relation, view: SliceView
+) -> tuple[str, Instant | None] | None:
+    """Return the item that comes in place of a retconned one, where no statement ends `old`.
+
+    A quantity passes on. The words of a corrected fact do not hold in an older form either, and
+    the replacement that a retcon names takes its whole place.
+    """
+    if isinstance(old, Relation):
+        passes = counted(old.properties) and fallen.superseded_by is not None
+        return (fallen.superseded_by or "", fallen.until) if passes else None
+    new = view.thing(fallen.replaced_by) if fallen.replaced_by else None
+    if not isinstance(new, Fact) or not isinstance(fallen, Fact):
+        return None
+    same = plain_statement(old.statement) == plain_statement(fallen.statement)
+    return (new.id, old.until) if same or new.proposal_id is None else None

@@ -4,21 +4,21 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from canonry.language.clauses.keys import FAR_MAX, most_under
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes
 from canonry.log.entries import Thing
 from canonry.log.folding import (
     axioms_key,
+    bearer_key,
     causes_key,
     facts_key,
-    frames_keys,
     keys_of,
     name_key,
     relations_key,
     statement_key,
+    statements_keys,
     thing_key,
 )
 from canonry.log.items.entities import Entity, family_of, normalised_name
@@ -27,11 +27,13 @@ from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import as_seen, is_veiled
+from canonry.log.schemas.identity_keys import CALLED, IDENTIFIERS, texts_in
+from canonry.log.schemas.narrative import NAME, EntityType
 from canonry.values.audience import ANYBODY, Viewer
 from canonry.values.fields import PROPOSAL_PREFIX, Reference, revised
 from canonry.values.ids import EntityId, SceneId, SpaceId
 from canonry.values.policy import Policy, Scoring
-from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
+from canonry.values.provenance import Authority, CanonLevel, EvidenceKind, remembered
 
 # Slices: the part of the canon that verdicts read, loaded on demand and updated by folding.
 #
@@ -39,7 +41,10 @@ from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
 # that the slice cannot answer. The use case loads those and judges again. A gate can therefore not
 # read anything that its verdict does not declare.
 
-T = TypeVar("T")
+K = TypeVar("K", Entity, Relation, Fact, Event, Axiom)
+
+TIMELINE_MAX: Final = 200
+"""The most facts under one key of a statement, the newest, that are compared with a claim."""
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 _LOOKED_UP: Final = (Entity, Relation, Fact, Event, Axiom)
@@ -71,17 +76,16 @@ class StatementLookup:
 
 @dataclass(frozen=True, slots=True)
 class ConflictLookup:
-    """A lookup of facts by frame key, which may conflict with others of that key."""
+    """A lookup of facts by a key of their statements, under which conflicting ones meet."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class NameLookup:
-    """A lookup of canon entities by type and normalised name."""
+    """A lookup of canon entities by the normal forms of names and identifiers."""
 
-    entity_type: str
-    name: str
+    texts: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +122,8 @@ class Slice:
 
     `recent` holds the keys that changed since the last load; it is short, so a commit copies
     little. `born` are items of later commits, which the store does not have yet. `touched` are the
-    keys that those commits touched, `framed` the frame keys with loaded facts, and `named`: names
-    are indexed.
+    keys that those commits touched, `framed` the keys of statements with loaded facts, and `named`:
+    names are indexed.
     """
 
     space: SpaceId
@@ -195,8 +199,8 @@ class Slice:
         for thing in changed.values():
             if not isinstance(thing, _LOOKED_UP):
                 continue
-            before, keys = self.things.get(thing.id), keys_of(thing)
-            past = _NOTHING if before is None else keys_of(before)
+            before, keys = self.things.get(thing.id), _keys_of(thing)
+            past = _NOTHING if before is None else _keys_of(before)
             for key in keys ^ past:
                 ids, own = found.get(key) or self.under(key), {thing.id}
                 found[key] = ids | own if key in keys else ids - own
@@ -212,10 +216,32 @@ def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterabl
     An entity that no name lookup requested is found by its id.
     """
     if isinstance(thing, Fact):
-        return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
+        return (statement_key(thing.statement), *framed.intersection(statements_keys(thing)))
     if isinstance(thing, Entity) and not named:
         return ()
-    return keys_of(thing) if isinstance(thing, _LOOKED_UP) else ()
+    return _keys_of(thing) if isinstance(thing, _LOOKED_UP) else ()
+
+
+def _keys_of(thing: Thing) -> frozenset[str]:
+    """Return an item's keys; for an entity also those of the texts that find it."""
+    keys = keys_of(thing)
+    if not isinstance(thing, Entity):
+        return keys
+    return keys.union([bearer_key(thing.entity_type, text) for text in texts_of(thing)])
+
+
+def texts_called(
+    entity_type: str, names: Iterable[str], properties: Mapping[str, Any]
+) -> frozenset[str]:
+    """Return the normal forms of names and of their parts, and of identifiers in properties."""
+    given = {name: properties[name] for name in IDENTIFIERS.union(CALLED) & properties.keys()}
+    return texts_in(entity_type, {**given, NAME: list(names)}, None)
+
+
+@remembered
+def texts_of(entity: Entity) -> frozenset[str]:
+    """Return the normal forms under which an entity is known."""
+    return texts_called(entity.entity_type, entity.names, entity.properties)
 
 
 class SliceView:
@@ -297,14 +323,11 @@ class SliceView:
         Relations of entities merged into it are included.
         """
         family = family_of(entity)
-        for one in family:
-            self.read.add(relations_key(one))
-            self._need(RelationsLookup(one, rel_type, direction))
+        lookups = [RelationsLookup(one, rel_type, direction) for one in family]
         return [
             relation
-            for relation in self._under(map(relations_key, family), Relation)
+            for relation in self._canon(map(relations_key, family), Relation, *lookups)
             if relation.rel_type == rel_type
-            and relation.level is CanonLevel.CANON
             and (direction != "out" or relation.from_id in family)
             and (direction != "in" or relation.to_id in family)
         ]
@@ -312,37 +335,25 @@ class SliceView:
     def stating(self, statement: str) -> Sequence[Fact]:
         """Return the canon facts with this normalised statement, oldest first."""
         words = plain_statement(statement)
-        self.read.add(statement_key(words))
-        self._need(StatementLookup(words))
-        facts = self._under([statement_key(words)], Fact)
-        return [fact for fact in facts if fact.level is CanonLevel.CANON]
+        return self._canon([statement_key(words)], Fact, StatementLookup(words))
 
     def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
-        """Return the canon facts with any of these frame keys, oldest first; see `crowded`."""
+        """Return the canon facts with any of these statement keys, oldest first; see `crowded`."""
         asked = frozenset(keys)
         self.wanted.update(map(ConflictLookup, asked - self._slice.framed))
-        self.read |= asked
-        return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
+        return self._canon(asked, Fact)
 
     def crowded(self, keys: Iterable[str]) -> bool:
-        """Tell whether more facts with one of these frame keys may exist than were loaded."""
-        held = [(key, len(self._slice.under(key))) for key in self._slice.among(keys)]
-        return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
+        """Tell whether more facts with one of these statement keys may exist than were loaded."""
+        among = self._slice.among(keys)
+        return any(len(self._slice.under(key)) >= TIMELINE_MAX for key in among)
 
-    def named(self, entity_type: str, name: str) -> Sequence[Entity]:
-        """Return unmerged canon entities of this type and name, oldest first.
-
-        Entities with the name only as a former name or an alias come last.
-        """
-        words = normalised_name(name)
-        self.read.add(name_key(entity_type, words))
-        self._need(NameLookup(entity_type, words))
-        found = [
-            entity
-            for entity in self._under([name_key(entity_type, words)], Entity)
-            if entity.level is CanonLevel.CANON and entity.merged_into is None
-        ]
-        return sorted(found, key=lambda entity: normalised_name(entity.name) != words)
+    def named(self, texts: frozenset[str]) -> Sequence[Entity]:
+        """Return unmerged canon entities that any of these normal forms finds, oldest first."""
+        forms = (name_key, bearer_key)
+        keys = [form(kind, text) for kind in EntityType for text in texts for form in forms]
+        found = self._canon(keys, Entity, NameLookup(texts))
+        return [entity for entity in found if entity.merged_into is None]
 
     def events_of(
         self, involved: Collection[str], *, title: str, scene_id: SceneId | None
@@ -355,23 +366,19 @@ class SliceView:
         if not named and scene_id is None:
             return ()
         key = facts_key(named[0]) if named else causes_key(self._slice.space)
-        self.read.add(key)
-        self._need(EventsLookup(title, named, None if named else scene_id))
+        lookup = EventsLookup(title, named, None if named else scene_id)
         return [
             event
-            for event in self._under([key], Event)
+            for event in self._canon([key], Event, lookup)
             if normalised_name(event.title) == title
-            and event.level is CanonLevel.CANON
             and set(event.involved) == set(involved)
             and (named or event.scene_id == scene_id)
         ]
 
     def axioms(self) -> Sequence[Axiom]:
         """Return the canon axioms of the space, oldest first."""
-        key = axioms_key(self._slice.space)
-        self.read.add(key)
-        self._need(AxiomsLookup(self._slice.space))
-        return [axiom for axiom in self._under([key], Axiom) if axiom.level is CanonLevel.CANON]
+        space = self._slice.space
+        return self._canon([axioms_key(space)], Axiom, AxiomsLookup(space))
 
     def _as_seen(self, thing: Thing) -> Thing | None:
         return as_seen(thing, self.viewer) if is_veiled(thing) else thing
@@ -380,15 +387,19 @@ class SliceView:
         if not self._slice.answers(lookup):
             self.wanted.add(lookup)
 
-    def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
-        """Return the items of this space with any of the keys, each once, oldest first."""
-        known = self._slice
+    def _canon(self, keys: Iterable[str], kind: type[K], *lookups: Lookup) -> list[K]:
+        """Return the canon items of this space with any of the keys, each once, oldest first."""
+        known, keys = self._slice, tuple(keys)
+        self.read.update(keys)
+        for lookup in lookups:
+            self._need(lookup)
         ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [known.things[one] for one in ids]
         if known.secrets:
             found = [seen for one in found if (seen := self._as_seen(one)) is not None]
         found.sort(key=attrgetter("position", "id"))
-        return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]
+        here = [each for each in found if isinstance(each, kind) and each.space == known.space]
+        return [each for each in here if each.level is CanonLevel.CANON]
 
 
 _DIGITS: Final = 6
@@ -432,7 +443,4 @@ def _is_canon_source(kind: EvidenceKind, ref: str, view: SliceView) -> bool:
     thing = view.thing(ref)
     if isinstance(thing, Snippet):
         thing = view.thing(thing.source_id)
-    return isinstance(thing, Source) and thing.level in {
-        CanonLevel.CANON,
-        CanonLevel.AUTHORITATIVE,
-    }
+    return isinstance(thing, Source) and thing.level in {CanonLevel.CANON, CanonLevel.AUTHORITATIVE}

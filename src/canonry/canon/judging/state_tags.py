@@ -9,12 +9,14 @@ from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import FactContent, StateChangeContent
 from canonry.canon.judging.known_things import Backing, make_fact, make_observation, tag_statement
 from canonry.canon.judging.slices import SliceView
+from canonry.language.reading.reading import READER
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import is_part_of
-from canonry.log.entries import Entry, FactResumed, FactRetconned, FactSuperseded, Made
+from canonry.log.entries import Entry, FactRead, FactResumed, FactRetconned, FactSuperseded, Made
 from canonry.log.items.entities import Entity, EntityClass, family_of, normalised_name
-from canonry.log.items.facts import Fact, FactDraft, FactType
+from canonry.log.items.facts import Fact, FactDraft, FactType, Relation
 from canonry.log.schemas.narrative import STATE_TAGS
+from canonry.values.attributes.table import statement_of_tag
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, ObservationId
 from canonry.values.json_values import folded
@@ -156,7 +158,7 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     """
     if fact.superseded and (fact.until is None or moment.at is None):
         heir = view.thing(fact.superseded_by or "")
-        if not isinstance(heir, Fact) or not comes_after(heir.moment, moment):
+        if not isinstance(heir, Fact | Relation) or not comes_after(heir.moment, moment):
             return False
     said = fact.properties
     if fact.until is not None or "tag" not in said:
@@ -225,7 +227,7 @@ def as_state(candidate: Candidate, view: SliceView) -> Candidate:
     if not isinstance(content, FactContent) or len(set(content.involved)) != 1:
         return candidate
     entity = view.entity(content.involved[0])
-    if entity is None or content.replaces or content.duration is not None or content.properties:
+    if entity is None or content.duration is not None or content.properties:
         return candidate
     stated = stated_tag(content.statement, entity, view.policy.exclusive_tags)
     if stated is None:
@@ -233,7 +235,12 @@ def as_state(candidate: Candidate, view: SliceView) -> Candidate:
     tag, holds = stated
     add, remove = ((tag,), ()) if holds else ((), (tag,))
     change = StateChangeContent(
-        entity=content.involved[0], add=add, remove=remove, time_ref=content.time_ref
+        entity=content.involved[0],
+        add=add,
+        remove=remove,
+        time_ref=content.time_ref,
+        replaces=content.replaces,
+        reason=content.reason,
     )
     return replace(candidate, content=change)
 
@@ -251,7 +258,7 @@ class TagFacts:
     made: tuple[tuple[TagChange, FactId], ...]
 
 
-def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSuperseded:
+def superseded(fact: FactDraft, until: Instant | None, by: str) -> FactSuperseded:
     """Return the entry that ends a fact; without a date if the end precedes the start."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
@@ -318,9 +325,18 @@ def facts_of_changes(
     ends = [entry for one in stretches for entry in _ended(desk, one)]
     made = sorted(desk.made, key=lambda each: not each[0].holds)
     return TagFacts(
-        entries=(*(entry for _change, entry in made), *ends),
+        entries=(*(entry for _change, entry in made), *map(_read_tag, made), *ends),
         made=tuple((change, FactId(entry.thing.id)) for change, entry in made),
     )
+
+
+def _read_tag(made: tuple[TagChange, Made]) -> FactRead:
+    """Return what the fact of a tag says, as a statement."""
+    change, entry = made
+    about = entry.thing.involved[0] if isinstance(entry.thing, FactDraft) else ""
+    said = statement_of_tag(about, change.tag, holds=change.holds)
+    statements = () if said is None else (said,)
+    return FactRead(fact_id=FactId(entry.thing.id), reader=READER, statements=statements)
 
 
 def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
@@ -509,7 +525,7 @@ def change_tags(
     rivals = {other for tag in add for other in excluded_by(tag, pen.groups, held)}
     ended = sorted((held.keys() & {*rivals, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]
-    if not begun and not ended and not moment.place.scene:
+    if not begun and not ended and not moment.place.scene and moment.at is None:
         return TagsChanged(known=tuple(known))
     denied = (set(remove) - held.keys()) if moment.place.scene else set[str]()
     said = [
@@ -574,7 +590,7 @@ def undone(
         others = [one for one in kept if together(one.moment, change.moment) and not one.holds]
         displaced = excluded_by(held.tag, view.policy.exclusive_tags, (o.tag for o in others))
         kept = [one for one in kept if one not in others or one.tag not in displaced]
-        back = [tag for tag in displaced if _held_before(kept, tag, change)]
+        back = list(displaced)
         tags = {held.tag: False, **dict.fromkeys(back, True)}
         if instead is not None and not number and instead not in back:
             tags |= _set(view, entity, change, instead, {*back} | {held.tag})
@@ -609,6 +625,43 @@ def undone(
         fallen=(*held.facts, *retconned),
     )
     return (*entries, *facts.entries)
+
+
+def resumed(
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    entity: Entity,
+    ends: Sequence[TagChange],
+    *,
+    reason: str,
+) -> tuple[Entry, ...]:
+    """Return the entries by which tags hold on that had ended, until an exclusive one begins."""
+    old = changes_of(entity)
+    said = [replace(one, holds=True) for one in ends]
+    said += excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
+    denials = [
+        fact.id
+        for end in ends
+        for fact in told_of(view, entity, end.tag, holds=False)
+        if together(fact.moment, end.moment)
+    ]
+    facts = facts_of_changes(
+        view, new_id, backing, entity, old=old, new=in_turn((*old, *said)), fallen=denials
+    )
+    observed = (
+        _observed(
+            new_id,
+            backing,
+            one,
+            _bearer(view, entity, one),
+            {one.tag: one.holds},
+            label=f"resumed:{number}",
+        )
+        for number, one in enumerate(said)
+    )
+    fallen = (FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in denials)
+    return (*observed, *fallen, *facts.entries)
 
 
 def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
@@ -691,9 +744,3 @@ def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]
         if one == last:
             break
     return run
-
-
-def _held_before(kept: list[TagChange], tag: str, change: TagChange) -> bool:
-    ordered = in_turn((*kept, change))
-    before = [one for one in ordered[: ordered.index(change)] if one.tag == tag]
-    return bool(before) and before[-1].holds

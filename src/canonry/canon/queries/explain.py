@@ -1,8 +1,8 @@
 """Explain an item, read a timeline of story time, and list recent changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
@@ -13,33 +13,24 @@ from canonry.canon.session.lookup import (
     require_same_space,
     require_universe,
 )
+from canonry.canon.session.narrowing import narrowed
 from canonry.canon.session.paging import first_items, paged
+from canonry.canon.session.what_holds import is_current
+from canonry.log import entries as log
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
-from canonry.log.entries import (
-    EntitiesMerged,
-    EntityRetconned,
-    Entry,
-    EventRetconned,
-    FactRetconned,
-    FactSuperseded,
-    ProposalDecided,
-    RelationEnded,
-    RelationRetconned,
-    Thing,
-    Tombstone,
-)
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of, audiences_in
-from canonry.readmodels.ports.state import EventQuery, FactQuery, Spaces
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.values.attributes.table import attribute
 from canonry.values.audience import EVERYBODY, Audience, wide_first
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
-from canonry.values.moments import Instant, arranged
+from canonry.values.moments import Instant, Moment, arranged, moment_of, split_at
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel, Evidence
 
@@ -73,7 +64,7 @@ async def trace_evidence(
     return [_traced(each, found.get(each.ref), outer) for each in wanted]
 
 
-def _holder(thing: Thing | None) -> str | None:
+def _holder(thing: log.Thing | None) -> str | None:
     match thing:
         case Turn(scene_id=scene_id):
             return scene_id
@@ -83,7 +74,7 @@ def _holder(thing: Thing | None) -> str | None:
             return None
 
 
-def _traced(evidence: Evidence, thing: Thing | None, outer: Mapping[str, Thing]) -> Traced:
+def _traced(evidence: Evidence, thing: log.Thing | None, outer: Mapping[str, log.Thing]) -> Traced:
     known = thing if isinstance(thing, Turn | Scene | Source | Snippet | Axiom) else None
     holder = _holder(known)
     within = None if holder is None else outer.get(holder)
@@ -96,13 +87,13 @@ def _traced(evidence: Evidence, thing: Thing | None, outer: Mapping[str, Thing])
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
 Falling: TypeAlias = (
-    EntityRetconned
-    | EntitiesMerged
-    | RelationEnded
-    | RelationRetconned
-    | FactSuperseded
-    | FactRetconned
-    | EventRetconned
+    log.EntityRetconned
+    | log.EntitiesMerged
+    | log.RelationEnded
+    | log.RelationRetconned
+    | log.FactSuperseded
+    | log.FactRetconned
+    | log.EventRetconned
 )
 OBSERVATIONS_MAX: Final = 100
 
@@ -185,8 +176,8 @@ async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Pr
         return thing
     wanted = getattr(thing, "proposal_id", None)
     if wanted is None:
-        entries: Iterable[Entry] = () if commit is None else commit.entries
-        decided = [e.proposal_id for e in entries if isinstance(e, ProposalDecided)]
+        entries: Iterable[log.Entry] = () if commit is None else commit.entries
+        decided = [e.proposal_id for e in entries if isinstance(e, log.ProposalDecided)]
         wanted = decided[0] if decided else None
     found = None if wanted is None else await canon.within(thing.space).thing(wanted)
     return found if isinstance(found, Proposal) else None
@@ -196,30 +187,21 @@ async def _fall(canon: Canon, thing: Explained) -> Fall | None:
     """Find the entry that ended or undid the item, by its last change or its successor."""
     if isinstance(thing, Observation) or thing.changed_at == thing.position:
         return None
+    if isinstance(thing, Fact | Relation | Event) and is_current(thing):
+        return None  # where it is read, its end is unknown or later
     places = [thing.changed_at]
-    if isinstance(thing, Fact) and thing.superseded_by is not None:
+    if isinstance(thing, Fact | Relation) and thing.superseded_by is not None:
         heir = await canon.within(thing.space).thing(thing.superseded_by)
         places += [] if heir is None else [heir.position]
     for place in places:
         commit = await commit_at(canon, thing.space, place)
         for entry in () if commit is None else filter(canon.tells, commit.entries):
-            if commit is not None and isinstance(entry, Falling) and thing.id == _fallen(entry):
+            if commit is None or not isinstance(entry, Falling):
+                continue
+            about = entry.merged if isinstance(entry, log.EntitiesMerged) else ids_of(entry)[0]
+            if about == thing.id:
                 return Fall(entry=entry, commit=commit)
     return None
-
-
-def _fallen(entry: Entry) -> str | None:
-    match entry:
-        case EntityRetconned(entity_id=one) | EntitiesMerged(merged=one):
-            return one
-        case RelationEnded(relation_id=one) | RelationRetconned(relation_id=one):
-            return one
-        case FactSuperseded(fact_id=one) | FactRetconned(fact_id=one):
-            return one
-        case EventRetconned(event_id=one):
-            return one
-        case _:
-            return None
 
 
 # List the changes of a space since a log position or an instant, or the newest ones.
@@ -242,7 +224,7 @@ class Written:
     """A commit with those of its entries that the caller may see."""
 
     commit: Commit
-    entries: tuple[Entry, ...]
+    entries: tuple[log.Entry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +235,7 @@ class WrittenSince:
     """
 
     written: Sequence[Written]
-    things: Mapping[str, Thing]
+    things: Mapping[str, log.Thing]
     cursor: Position
     left: int
 
@@ -270,45 +252,51 @@ async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> Writ
     commits = await canon.ledger.read(query.space, after=after, limit=query.limit)
     ids = {one for commit in commits for entry in commit.entries for one in ids_of(entry)}
     found = await canon.seen_by(caller).things(ids)
-    things = {i: each for i, each in found.items() if not isinstance(each, Tombstone)}
+    things = {i: each for i, each in found.items() if not isinstance(each, log.Tombstone)}
     written: list[Written] = []
     for commit in commits:  # the secret parts of other items are reported with those items
-        mine = (entry for entry in commit.entries if ids_of(entry)[0] in things)
+        made = {entry.thing.id for entry in commit.entries if isinstance(entry, log.Made)}
+        known = (entry for entry in commit.entries if ids_of(entry)[0] in things)
+        mine = (e for e in known if not (isinstance(e, log.FactRead) and e.fact_id in made))
         written.append(Written(commit=commit, entries=tuple(filter(canon.tells, mine))))
     cursor = commits[-1].position if commits else max(after, ORIGIN)
     return WrittenSince(written=written, things=things, cursor=cursor, left=max(0, head - cursor))
-
-
-async def read_as_known(
-    canon: Canon, caller: Caller, space: SpaceId, ids: Iterable[str], instant: Instant
-) -> Mapping[str, Thing]:
-    """Return the items as they were known at that instant, without erased ones."""
-    wanted = list(ids)
-    position = await canon.ledger.position_at(space, instant)
-    seen = canon.seen_by(caller)
-    now = await seen.things(wanted)
-    then = await seen.things_as_known_at(wanted, position)
-    return {i: t for i, t in then.items() if not isinstance(now.get(i), Tombstone | None)}
 
 
 PAGES_MAX: Final = 4
 """A timeline reads at most 2,000 events and 2,000 facts; a narrower window reaches the others."""
 
 
+Stated: TypeAlias = Event | Fact | Relation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineItem:
+    """An event, or the beginning of a statement; or, if it `ends`, its end."""
+
+    item: Stated
+    moment: Moment
+    ends: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """A page of a timeline; `truncated`: more items exist than were read."""
 
-    items: tuple[Event | Fact, ...]
+    items: tuple[TimelineItem, ...]
     total: int
     truncated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The part of a timeline to return; a missing bound is open, no entities select all."""
+    """The part of a timeline to return; a missing bound is open, no entities select all.
+
+    `changes` adds relations, facts in words about what relations state, and all ends.
+    """
 
     entity_ids: tuple[str, ...] = ()
+    changes: bool = False
     start: Instant | None = None
     end: Instant | None = None
     limit: int = 50
@@ -316,7 +304,10 @@ class Window:
 
 
 async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: Window) -> Timeline:
-    """Return canon events and dated facts in order; undated events keep their place in the story.
+    """Return canon events and dated facts in order, and the other changes if asked.
+
+    Undated events, and statements of undated scenes, keep their place in the story. At a moment it
+    returns what happened until then.
 
     Raises:
         InvalidInput: `range.inverted`.
@@ -329,20 +320,64 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
     universe = await require_universe(canon, caller, universe_id)
     entities = await require_all(canon, caller, Entity, window.entity_ids)
     require_same_space(universe.id, entities, path="/entity_ids")
+    view = canon.viewpoint
+    if canon.now is not None:  # what ended before the moment happened until then, too
+        canon = narrowed(canon.now, replace(view, at=None, scene=None))
     family = frozenset(one for entity in entities for one in family_of(entity))
-    spaces: Spaces = frozenset((universe.id,))
-    level = CanonLevel.CANON
-    every = EventQuery(spaces=spaces, entities=family, level=level)
-    events, more_events = await first_items(paged(canon.state.events, every), PAGES_MAX)
-    dated = FactQuery(
-        spaces=spaces, entities=family, start=window.start, end=window.end, level=level
-    )
-    facts, more_facts = await first_items(paged(canon.state.facts, dated), PAGES_MAX)
-    told: list[Event | Fact] = [each for each in events if _inside(each.time_ref, window)]
-    told += (each for each in facts if each.time_ref is not None)
-    items = arranged(sorted(told, key=lambda item: item.id), lambda item: item.moment)
-    shown = items[window.offset : window.offset + window.limit]
-    return Timeline(items=tuple(shown), total=len(items), truncated=more_events or more_facts)
+    here, level = frozenset((universe.id,)), CanonLevel.CANON
+    dated = FactQuery(spaces=here, entities=family, level=level)
+    queries: list[tuple[Any, Any]] = [
+        (canon.state.events, EventQuery(spaces=here, entities=family, level=level)),
+        (canon.state.facts, replace(dated, start=window.start, end=window.end)),
+    ]
+    if window.changes:
+        queries.append((canon.state.relations, RelationQuery(spaces=here, entities=family)))
+        if window.start is not None:  # what begins before the window may end in it
+            queries.append((canon.state.facts, replace(dated, end=window.start)))
+    told: dict[str, Stated] = {}
+    truncated = False
+    for ask, query in queries:
+        found, more = await first_items(paged(ask, query), PAGES_MAX)
+        told |= {each.id: each for each in found if each.level is level}
+        truncated |= more
+    items = [TimelineItem(item=e, moment=e.moment) for e in told.values() if _begins(e, window)]
+    if window.changes:
+        heirs = {i for each in told.values() if (i := getattr(each, "superseded_by", None))}
+        others = await canon.within(universe.id).things(heirs - {each.item.id for each in items})
+        items += _ends(told.values(), items, others)
+    items = [each for each in items if _inside(each.moment.at, window)]
+    ordered = arranged(sorted(items, key=lambda e: (e.item.id, e.ends)), lambda e: e.moment)
+    if view.at is not None:
+        ordered = split_at(view.at, ordered, lambda each: each.moment)[0]
+    shown = ordered[window.offset : window.offset + window.limit]
+    return Timeline(items=tuple(shown), total=len(ordered), truncated=truncated)
+
+
+def _begins(one: Stated, window: Window) -> bool:
+    """Return whether the beginning of an item is part of the timeline."""
+    if isinstance(one, Event) or (isinstance(one, Fact) and one.time_ref is not None):
+        return True
+    if not window.changes or (one.moment.at is None and not one.moment.place.scene):
+        return False
+    told = () if isinstance(one, Relation) else (s for s in one.statements if not s.implied)
+    ties = (attribute(each.attribute) for each in told)
+    return isinstance(one, Relation) or any(e.relations or e.inverse_relations for e in ties)
+
+
+def _ends(
+    told: Iterable[Stated], listed: Iterable[TimelineItem], others: Mapping[str, log.Thing]
+) -> Iterator[TimelineItem]:
+    """Yield the ends of statements, except where the item that ended one is listed itself."""
+    known = {each.item.id for each in listed}
+    for each in told:
+        if isinstance(each, Event) or each.superseded_by in known:
+            continue
+        until = each.until if isinstance(each, Relation) else each.ends_at
+        heir: Any = others.get(each.superseded_by or "")
+        if until is not None:
+            yield TimelineItem(item=each, moment=moment_of(until, None, each.changed_at), ends=True)
+        elif getattr(heir, "level", None) is CanonLevel.CANON:
+            yield TimelineItem(item=each, moment=heir.moment, ends=True)
 
 
 def _inside(at: Instant | None, window: Window) -> bool:

@@ -18,7 +18,7 @@ from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, R
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
-from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind, is_uuid
 from canonry.values.json_values import folded
 
 
@@ -189,8 +189,12 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
         InvalidInput: `space.ambiguous`, with the candidates.
         NotFound: `space.unknown`, with the existing names.
     """
-    spaces = await list_spaces(canon, caller)
     wanted = named if named is not None else caller.world
+    if wanted is not None and is_uuid(wanted):
+        found_by_id = await canon.seen_by(caller).thing(wanted)
+        if isinstance(found_by_id, Space) and found_by_id.kind is not SpaceKind.ACCOUNT:
+            return _chosen(found_by_id)
+    spaces = await list_spaces(canon, caller)
     if wanted is None:
         return _used_last(spaces, caller) or _only(spaces)
     text = folded(wanted)

@@ -1,14 +1,17 @@
-"""Find entities by their names, alone or within a text."""
+"""Find items by their names, alone or within a text, and read the times of a read."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.narrowing import narrowed
 from canonry.canon.session.paging import newest_match
+from canonry.canon.session.spoken_times import in_words
+from canonry.canon.session.what_holds import Viewpoint, moment_at, moment_of
 from canonry.language.texts.stems import (
     WrittenName,
     is_part_of,
@@ -18,6 +21,7 @@ from canonry.language.texts.stems import (
     unknown_name,
     words_of_name,
 )
+from canonry.log.commits import Position
 from canonry.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact
@@ -31,6 +35,7 @@ from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import folded, plain_signs
+from canonry.values.moments import DAY, Instant, parse_instant
 from canonry.values.provenance import CanonLevel
 
 # Find the item with an id, a name, or the beginning of either. Ambiguous names are refused.
@@ -65,7 +70,8 @@ async def find_named(
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:
         if kinds and not isinstance(by_id, tuple(kinds)):
-            message = f"{path} must name {_either(kinds)}, but names {_kind(type(by_id))}."
+            wanted = " or ".join(map(_kind, kinds))
+            message = f"{path} must name {wanted}, but names {_kind(type(by_id))}."
             raise InvalidInput("name.other-kind", message, path=path)
         return by_id
     found = [] if is_uuid(named) else await _called(canon, space, named, kinds)
@@ -152,16 +158,17 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
         return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
     if len(wanted) < _BEGINNING_MIN:
         return []
-    begun: list[Thing] = []
+    begun: list[Entity | Titled] = []
     if _asks(kinds, Entity):
         begun += await _entities(canon, space, (wanted,), begins=True)
     begun += [each for each in titled if any(t.startswith(wanted) for t in _titles(each))]
     part = part_meant(named)
-    whole = [each for each in begun if any(is_part_of(part, name) for name in _names(each))]
+    names = ((e, e.known_as if isinstance(e, Entity) else _titles(e)) for e in begun)
+    whole: list[Thing] = [e for e, own in names if any(is_part_of(part, name) for name in own)]
     if not whole and _asks(kinds, Entity):
         bearers = await _entities(canon, space, (part_mark(part),))
         whole += [each for each in bearers if any(is_part_of(part, e) for e in each.known_as)]
-    return whole or begun or await _by_word(canon, space, wanted, titled, kinds)
+    return whole or [*begun] or await _by_word(canon, space, wanted, titled, kinds)
 
 
 async def _by_word(
@@ -208,12 +215,6 @@ async def _titled(canon: Canon, space: SpaceId, kinds: Sequence[type]) -> list[T
     return found
 
 
-def _names(thing: Thing) -> tuple[str, ...]:
-    if isinstance(thing, Entity):
-        return thing.known_as
-    return _titles(thing) if isinstance(thing, Titled) else ()
-
-
 def _titles(thing: Titled) -> tuple[str, ...]:
     more = (thing.doc_id, thing.file_name or "") if isinstance(thing, Source) else ()
     return tuple(folded(each) for each in (thing.title, *more) if each)
@@ -226,7 +227,7 @@ async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type])
         query = EntityQuery(spaces=frozenset((space,)), level=CanonLevel.CANON, limit=PAGE_MAX)
         names += [each.name for each in (await canon.state.entities(query)).items]
     by_form = {folded(name): name for name in names if name}
-    near = get_close_matches(folded(named), by_form, n=3, cutoff=0.6)
+    near = get_close_matches(folded(named[:300]), by_form, n=3, cutoff=0.6)  # long ones are slow
     words = frozenset(folded(named).split())
     shared = [form for form in by_form if not words.isdisjoint(form.split())]
     return [by_form[form] for form in dict.fromkeys((*near, *shared))][:3]
@@ -234,10 +235,6 @@ async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type])
 
 def _asks(kinds: Sequence[type], kind: type) -> bool:
     return not kinds or kind in kinds
-
-
-def _either(kinds: Iterable[type]) -> str:
-    return " or ".join(map(_kind, kinds))
 
 
 def _kind(kind: type) -> str:
@@ -352,3 +349,87 @@ def _bearers(
         e for e in entities if each.form in {other_form(e.entity_type, name) for name in e.names}
     ]
     return {e.id: e for e in called}
+
+
+# Read the times of a read, one of which may name a scene, and narrow the canon to them.
+
+AT: Final = "at"
+"""The argument with a valid time, or a scene, which stands at the end of its turns."""
+AS_KNOWN_AT: Final = "as_known_at"
+"""The argument with a transaction time, whose date means the end of its day, or a position."""
+TIMES: Final = (AT, AS_KNOWN_AT)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_POSITION: Final = re.compile(r"\d{1,15}", re.ASCII)
+_PLACES: Final = ("scene_id", "story_id", "universe_id")
+"""Arguments whose universe supplies the calendar, in this order; else any other id."""
+
+
+async def at_viewpoint(
+    canon: Canon, caller: Caller, arguments: Mapping[str, Any], place: Thing | None
+) -> Canon:
+    """Return the canon as of the times in the arguments; `place` is any item of the space.
+
+    Raises:
+        InvalidInput: those of `valid_time` and `recorded_time`.
+    """
+    canon, known, view = canon.now or canon, arguments.get(AS_KNOWN_AT), Viewpoint()
+    if isinstance(known, int) or (known is not None and _POSITION.fullmatch(known)):
+        view = Viewpoint(known=Position(int(known)))
+    elif known is not None:
+        view = Viewpoint(known_at=recorded_time(known, path="/as_known_at", end_of_day=True))
+    if (text := arguments.get(AT)) is not None:
+        view = replace(view, **await _at(canon, caller, text, place))
+    return narrowed(canon, view)
+
+
+async def _at(canon: Canon, caller: Caller, text: str, place: Thing | None) -> Mapping[str, Any]:
+    """Read a time, or the name or id of a scene."""
+    try:
+        at = await valid_time(canon, caller, text, place, path="/at", end_of_day=True)
+    except InvalidInput:
+        space = SpaceId("") if place is None else place.space
+        try:
+            scene = await find_named(canon, caller, space, text, (Scene,), path="/at")
+        except (InvalidInput, NotFound):
+            scene = None
+        if not isinstance(scene, Scene):
+            raise
+        return {"at": moment_of(scene), "scene": scene}
+    return {"at": moment_at(at)}
+
+
+async def valid_time(
+    canon: Canon,
+    caller: Caller,
+    text: str,
+    place: Thing | None,
+    *,
+    path: str,
+    end_of_day: bool = False,
+) -> Instant:
+    """Read a valid time: a date, RFC 3339, or words of the calendar at `place`.
+
+    Raises:
+        InvalidInput: as `in_words`.
+    """
+    if place is None or _DATE.fullmatch(text):
+        return recorded_time(text, path=path, end_of_day=end_of_day)
+    return await in_words(canon, caller, place, lambda read: read(text, path), to_end=end_of_day)
+
+
+def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
+    """Read a transaction time: RFC 3339, or a date as the beginning or the end of its day."""
+    if not _DATE.fullmatch(text):
+        return parse_instant(text, path=path)
+    start = parse_instant(f"{text}T00:00:00Z", path=path)
+    return Instant(start + DAY - 1) if end_of_day else start
+
+
+async def place_of(canon: Canon, caller: Caller, arguments: Mapping[str, Any]) -> Thing | None:
+    """Return the item whose space supplies the calendar of a call: the first that an id names."""
+    others = [name for name in arguments if name.endswith("id") and name not in _PLACES]
+    for name in (*_PLACES, *others):
+        value = arguments.get(name)
+        if isinstance(value, str) and is_uuid(value):
+            return await canon.seen_by(caller).thing(value.lower())
+    return None

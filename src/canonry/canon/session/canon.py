@@ -5,25 +5,29 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
+from canonry.canon.judging.relation_lines import counted
 from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.paging import every_item
+from canonry.canon.session.what_holds import NOW, Viewpoint, follows
 from canonry.log.commits import Position
 from canonry.log.entries import Entry, Thing
 from canonry.log.items.entities import Entity, named_in, normalised_name, ruled_for, without
+from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.veils import as_seen, audience_of, is_veiled
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.models.outside_services import OutsideServices
 from canonry.readmodels.ports.documents import Catalog, Documents, Places
-from canonry.readmodels.ports.state import Spaces, State
+from canonry.readmodels.ports.state import RelationQuery, Spaces, State
 from canonry.readmodels.ports.text import Text
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.values.audience import ALL_SEEING, EVERYBODY, Audience, Viewer, is_open, space_of
 from canonry.values.fields import revised
 from canonry.values.ids import SceneId, Space, SpaceId, SpaceKind
+from canonry.values.moments import arranged, comes_after
 from canonry.values.policy import Policy
 
 APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
@@ -123,9 +127,14 @@ class Sight:
         """Return the items as they were after `position` of their space."""
         return await self._seen(await self.state.things_as_known_at(ids, position))
 
-    async def roots(self, ids: Iterable[str]) -> Mapping[str, Entity]:
-        """Return the entities by id; a merged entity is replaced by its survivor."""
-        found = await self.things(ids)
+    async def roots(
+        self, ids: Iterable[str], found: Mapping[str, Thing] | None = None
+    ) -> Mapping[str, Entity]:
+        """Return the entities by id; a merged entity is replaced by its survivor.
+
+        `found` are the items with these ids, if they were read already.
+        """
+        found = await self.things(ids) if found is None else found
         moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
         known = {**found, **await self.things(moved - found.keys())}
         return {
@@ -184,13 +193,31 @@ class Seeing:
         found = await self.state.things(wanted)
         return frozenset(i for i, t in found.items() if not self.viewer.sees(audience_of(t)))
 
-    async def told(self, found: Any) -> Any:
-        """Filter the answer of a view for the viewer."""
+    async def told(self, found: Any, then: Asking | None = None) -> Any:
+        """Filter the answer of a view for the viewer; `then` returns items as of its position."""
         if self.raw:
             return found
         things = [each for each in _things_in(found) if each is not None]
         hidden = await self.hidden(i for each in things for i in named_in(each))
-        return _each(found, partial(self._one, hidden=hidden))
+        seen = _each(found, partial(self._one, hidden=hidden))
+        few = [e for e in _things_in(seen) if isinstance(e, Relation) and e.audience and e.current]
+        return _each(seen, partial(_ended_by, await self._beside(few, then))) if few else seen
+
+    async def _beside(self, few: Sequence[Relation], then: Asking | None) -> Sequence[Relation]:
+        """Return the current relations of the same entities that only some readers know of."""
+        spaces = frozenset(space_of(each.space) for each in few)
+        query = RelationQuery(
+            spaces=(await self.reach(spaces) or spaces) - spaces,
+            entities=frozenset(i for each in few for i in (each.from_id, each.to_id)),
+            current=then is None,
+            newest_first=True,
+            limit=PAGE_MAX,
+        )
+        found: Iterable[Any] = (await self.state.relations(query)).items
+        if then is not None:
+            found = (await then(each.id for each in found)).values()
+        seen = [e for e in (as_seen(each, self.viewer) for each in found) if e is not None]
+        return arranged((e for e in seen if e.audience and e.current), lambda e: e.moment)
 
     def _one(self, thing: Any, *, hidden: Collection[str]) -> Any:
         if isinstance(thing, TimelineEvent):
@@ -220,9 +247,29 @@ class _Seen:
             if special is not None:
                 return await special(seeing, ask, *args, **kwargs)
             wide = [await _widened(seeing, each) for each in args]
-            return await seeing.told(await ask(*wide, **kwargs))
+            told = await seeing.told(await ask(*wide, **kwargs))
+            return _still_current(told) if getattr(args[0], "current", False) else told
 
         return seen
+
+
+def _ended_by(others: Sequence[Relation], thing: Any) -> Any:
+    """End a relation where one follows that was told to other readers than its own.
+
+    Neither audience covers the other, so no end is recorded. A reader in both sees the later one.
+    """
+    if not isinstance(thing, Relation) or not thing.audience or not thing.current:
+        return thing
+    apart = (e for e in others if e.audience != thing.audience and follows(e, thing))
+    heir = next((each for each in apart if comes_after(each.moment, thing.moment)), None)
+    if heir is None or (counted(heir.properties) and counted(thing.properties)):
+        return thing
+    return revised(thing, ended=True, until=heir.since, superseded_by=heir.id)
+
+
+def _still_current(page: Page[Any]) -> Page[Any]:
+    kept = [each for each in page.items if each.current]
+    return Page(items=kept, total=page.total - len(page.items) + len(kept))
 
 
 async def _widened(seeing: Seeing, asked: Any) -> Any:
@@ -244,7 +291,8 @@ async def _as_known_at(seeing: Seeing, ask: Asking, ids: Iterable[str], position
     """Return what the viewer knew then and may still know."""
     wanted = tuple(ids)
     hidden = await seeing.hidden(wanted)
-    return await seeing.told(await ask((i for i in wanted if i not in hidden), position))
+    found = await ask((i for i in wanted if i not in hidden), position)
+    return await seeing.told(found, lambda ids: ask(ids, position))
 
 
 async def _in_space(seeing: Seeing, ask: Asking, space: SpaceId, *args: Any) -> Sequence[Any]:
@@ -437,7 +485,8 @@ class Canon:
 
     A package declares its services as one dataclass whose fields have defaults, and reads them with
     `canon.service(WorldServices)`. `store` is the unfiltered canon of a filtered one, and `seeing`
-    its viewer. Answer a caller through `seen_by` or `within`; `state` reads every space.
+    its viewer; `now` is the canon that this one narrows to a `viewpoint`. Answer a caller through
+    `seen_by` or `within`; `state` reads every space.
     """
 
     ledger: Ledger
@@ -455,6 +504,8 @@ class Canon:
     outside: OutsideServices = field(default_factory=OutsideServices)
     store: "Canon | None" = None
     seeing: Seeing | None = None
+    now: "Canon | None" = None
+    viewpoint: Viewpoint = NOW
 
     def service(self, kind: type[S]) -> S:
         """Return the service of this type, or its default."""

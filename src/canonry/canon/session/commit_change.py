@@ -1,6 +1,7 @@
 """Commit a change: load the slice for the gates, append, and prepare again after a conflict."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias
@@ -10,6 +11,7 @@ from typing_extensions import TypeVar
 from canonry.canon.judging.known_things import Backing
 from canonry.canon.judging.settling import SettledLines, joins, settled, touches
 from canonry.canon.judging.slices import (
+    TIMELINE_MAX,
     AxiomsLookup,
     ConflictLookup,
     EventsLookup,
@@ -23,9 +25,8 @@ from canonry.canon.judging.slices import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require_all, require_same_space
+from canonry.canon.session.lookup import checked, keys_of_evidence, require_same_space
 from canonry.canon.session.paging import every_item, every_match, first_items, paged
-from canonry.language.clauses.keys import most_under
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
 from canonry.log.folding import thing_key
@@ -35,7 +36,7 @@ from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.items.veils import as_seen, audience_of
 from canonry.log.observing import entry_audience, names_in, under
 from canonry.log.schemas.narrative import EntityType
-from canonry.readmodels.ports.state import EventQuery, RelationQuery
+from canonry.readmodels.ports.state import EventQuery, IdentifierQuery, RelationQuery
 from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.fields import revised
@@ -61,38 +62,47 @@ async def extend_slice(
     Raises:
         BrokenInvariant: `canonization.endless`, a gate keeps requesting lookups.
     """
+    judged = canon.judged
     for _round in range(LOADS_MAX):
         wanted, found = judge(known)
         if not wanted:
             return known, found
-        known = known.extended(wanted, await _load(canon.judged, known, wanted))
+        known = known.extended(wanted, await _load(judged, known, wanted))
     message = "A gate keeps asking for more of the canon. Report this defect."
     raise BrokenInvariant("canonization.endless", message)
 
 
 async def judged_by(
-    canon: Canon, space: SpaceId, work: Callable[[SliceView], T], audience: Audience = EVERYBODY
+    canon: Canon,
+    space: SpaceId,
+    work: Callable[[SliceView], T],
+    audience: Audience = EVERYBODY,
+    found: Iterable[Thing] = (),
 ) -> tuple[T, frozenset[str]]:
     """Apply a rule to the canon that `audience` knows; return its result and the keys read.
+
+    Items that the caller has `found` are not read again, unless they may have secret parts.
 
     Raises:
         BrokenInvariant: `canonization.endless`, the rule keeps requesting lookups.
     """
-    viewer = viewer_of(audience)
+    viewer, known = viewer_of(audience), Slice(space=space)
+    if found and canon.seeing is not None and not await canon.seeing.compartments():
+        known = known.extended((), found)
 
     def judge(known: Slice) -> tuple[Collection[Lookup], tuple[T, SliceView]]:
         view = SliceView(known, canon.policy, viewer)
-        found = work(view)
-        return view.wanted, (found, view)
+        result = work(view)
+        return view.wanted, (result, view)
 
-    _, (found, view) = await extend_slice(canon, Slice(space=space), judge)
-    return found, frozenset(view.read)
+    _, (result, view) = await extend_slice(canon, known, judge)
+    return result, frozenset(view.read)
 
 
 async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[Thing]:
     space = known.space
     ids: set[str] = {one.id for one in wanted if isinstance(one, ThingLookup)}
-    framed = {one.key: most_under(one.key) for one in wanted if isinstance(one, ConflictLookup)}
+    framed = {one.key: TIMELINE_MAX for one in wanted if isinstance(one, ConflictLookup)}
     stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
     found = await _events(canon, space, [one for one in wanted if isinstance(one, EventsLookup)])
     for lookup in wanted:
@@ -106,9 +116,9 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
                 )
                 found += (await first_items(paged(canon.state.relations, query), PAGES_MAX))[0]
             case NameLookup():
-                found.extend(
-                    await canon.state.entities_named(space, lookup.entity_type, lookup.name)
-                )
+                here = IdentifierQuery(spaces=frozenset((space,)), keys=tuple(sorted(lookup.texts)))
+                pages = (await canon.state.entities_identified(here)).values()
+                found.extend(each for page in pages for each in page.items)
             case AxiomsLookup():
                 axioms = every_item(partial(canon.state.axioms, space))
                 found.extend([each async for each in axioms])
@@ -171,7 +181,8 @@ class Change(Generic[Found]):
     Without entries nothing is written, because the store already holds this state. `found` is a
     by-product of preparing, which the receipt returns. `judged_at` is the log position of data that
     was read before preparing. `audience` may see the change, even if its evidence is more secret;
-    None: unspecified. The audiences of referenced items always narrow it.
+    None: unspecified. The audiences of referenced items always narrow it. A `narrowed` change has
+    them already. If it `settles`, the commit also ends and resumes what follows from the entries.
     """
 
     entries: tuple[Entry, ...]
@@ -180,6 +191,8 @@ class Change(Generic[Found]):
     found: Found = None  # type: ignore[assignment] # the default of T
     judged_at: Position | None = None
     audience: Audience | None = None
+    narrowed: bool = False
+    settles: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +225,19 @@ class Receipt(Generic[Found]):
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
 
-Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[Found]]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt to commit: it gives ids to new items, and knows the newest commit before it."""
+
+    commit_id: CommitId
+    position: Position
+
+    def __call__(self, label: str) -> str:
+        """Return the id of the new item `label`."""
+        return derived_id(self.commit_id, label)
+
+
+Prepare: TypeAlias = Callable[[Attempt], Awaitable[Change[Found]]]
 """Reads, judges and returns the change; it is called again if the verdict is stale."""
 
 
@@ -230,15 +255,11 @@ async def commit_change(
     if known is not None:
         return _replayed(known)
     commit_id = caller.commit_id(space, canon.identities.fresh)
-    for _attempt in range(ATTEMPTS_FREE):
-        receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
+    for number in range(ATTEMPTS_MAX):
+        async with nullcontext() if number < ATTEMPTS_FREE else canon.ledger.exclusive():
+            receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
         if receipt is not None:
             return receipt
-    async with canon.ledger.exclusive():
-        for _attempt in range(ATTEMPTS_MAX - ATTEMPTS_FREE):
-            receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
-            if receipt is not None:
-                return receipt
     message = "Other writers keep changing the canon that this uses. Send the request again."
     raise Unavailable("canon.contended", message)
 
@@ -262,14 +283,10 @@ async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | Non
 
 
 async def _attempt_once(
-    canon: Canon,
-    caller: Caller,
-    space: SpaceId,
-    commit_id: CommitId,
-    prepare: Prepare[Found],
+    canon: Canon, caller: Caller, space: SpaceId, commit_id: CommitId, prepare: Prepare[Found]
 ) -> Receipt[Found] | None:
     judged_at = await canon.ledger.head(space)
-    change = await prepare(lambda label: derived_id(commit_id, label))
+    change = await prepare(Attempt(commit_id=commit_id, position=judged_at))
     if not change.entries:
         return Receipt(
             commit_id=commit_id,
@@ -280,7 +297,10 @@ async def _attempt_once(
             replayed=True,
             found=change.found,
         )
-    entries, more = await _for_its_audience(canon, change, space, commit_id)
+    entries, more = change.entries, SettledLines()
+    if not change.narrowed:
+        new_id = partial(derived_id, commit_id)
+        entries, more = await for_its_audience(canon, change, space, new_id)
     draft = Draft(
         id=commit_id,
         space=space,
@@ -303,15 +323,15 @@ async def _attempt_once(
         commit_id=commit_id,
         position=outcome.position,
         recorded_at=outcome.recorded_at,
-        entries=entries,
+        entries=(*entries, *_shown_with(entries, more.entries)) if more.entries else entries,
         warnings=change.warnings,
         replayed=outcome.replayed,
         found=change.found,
     )
 
 
-async def _for_its_audience(
-    canon: Canon, change: Change[Found], space: SpaceId, commit_id: CommitId
+async def for_its_audience(
+    canon: Canon, change: Change[Found], space: SpaceId, new_id: NewId
 ) -> tuple[tuple[Entry, ...], SettledLines]:
     """Split the entries by audience, and settle the lines of audiences that know more."""
     told = change.audience
@@ -321,16 +341,17 @@ async def _for_its_audience(
         for e in change.entries
         if (isinstance(e, Made) and entry_audience(e) != EVERYBODY)
     }
-    secrets = moved or await canon.store_of_all.state.compartments()
-    if not secrets and not joins(change.entries):
-        return under(change.entries, told or EVERYBODY), SettledLines()
-    known = {**await audiences_of(canon, names_in(change.entries, evidence=told is None)), **moved}
+    secrets = bool(moved or await canon.store_of_all.state.compartments())
+    known, joined = dict(moved), joins(change.entries)
+    if secrets or joined:
+        named = names_in(change.entries, evidence=told is None)
+        known = {**await audiences_of(canon, named), **moved}
     entries = under(change.entries, told or EVERYBODY, known)
-    if not touches(entries):
+    if not (secrets or joined or change.settles) or not touches(entries, secrets=secrets):
         return entries, SettledLines()
 
     def judge(known: Slice) -> tuple[Collection[Lookup], SettledLines]:
-        found = settled(known, canon.policy, entries, partial(derived_id, commit_id))
+        found = settled(known, canon.policy, entries, new_id)
         return found.wanted, found
 
     _, found = await extend_slice(canon, Slice(space=space), judge)
@@ -365,15 +386,19 @@ async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) 
 
 def _replayed(known: Commit) -> Receipt[Found]:
     """Return the receipt again, without entries for other audiences."""
-    first = entry_audience(known.entries[0])
-    own = (e for e in known.entries if covers(entry_audience(e), first))
     return Receipt(
         commit_id=known.id,
         position=known.position,
         recorded_at=known.recorded_at,
-        entries=tuple(own),
+        entries=_shown_with(known.entries, known.entries),
         replayed=True,
     )
+
+
+def _shown_with(own: Sequence[Entry], entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return those entries that all readers of the first one of their change may see."""
+    first = entry_audience(own[0])
+    return tuple(each for each in entries if covers(entry_audience(each), first))
 
 
 DraftKind = TypeVar("DraftKind", bound=ThingDraft)
@@ -413,7 +438,8 @@ async def found_by(receipt: Receipt[F], prepare: Prepare[F]) -> F:
     """Return the by-product of preparing; a retry prepares again on the current state."""
     if receipt.found is not None:
         return receipt.found
-    return (await prepare(partial(derived_id, receipt.commit_id))).found
+    attempt = Attempt(commit_id=receipt.commit_id, position=receipt.position)
+    return (await prepare(attempt)).found
 
 
 def require_unfinished(scene: Scene) -> None:
@@ -471,20 +497,25 @@ def require_location(space: SpaceId, place: Entity) -> None:
 
 
 async def require_involved(
-    canon: Canon, caller: Caller, space: SpaceId, ids: Iterable[str], *, path: str
+    canon: Canon, caller: Caller, backing: Backing, ids: Iterable[str], *, path: str
 ) -> tuple[tuple[Entity, ...], frozenset[str]]:
-    """Return the entities behind `ids`, survivors for merged ones, each once, and the keys read.
+    """Return the entities behind `ids`, survivors for merged ones, each once.
+
+    The evidence is checked too; the second value has the keys of all of them.
 
     Raises:
-        NotFound: `entity.unknown`.
+        NotFound: `evidence.unknown` or `entity.unknown`.
         Conflict: `space.foreign`, or `entity.retconned`.
     """
-    wanted = tuple(ids)
-    entities = await require_all(canon, caller, Entity, wanted)
-    require_same_space(space, entities, path=path)
+    wanted, sight = tuple(ids), canon.seen_by(caller)
+    found = await sight.things((*wanted, *(one.ref for one in backing.evidence)))
+    reads = keys_of_evidence(found, backing.evidence, backing.space)
+    known = await sight.roots(wanted, found)
+    entities = [checked(Entity, one, known.get(one)) for one in wanted]
+    require_same_space(backing.space, entities, path=path)
     require_standing(*entities)
     roots = {entity.id: entity for entity in entities}
-    return tuple(roots.values()), frozenset(map(thing_key, (*wanted, *roots)))
+    return tuple(roots.values()), reads.union(map(thing_key, (*wanted, *roots)))
 
 
 def require_standing(*things: Entity | Relation | Fact | Event) -> None:
@@ -501,12 +532,10 @@ def require_standing(*things: Entity | Relation | Fact | Event) -> None:
 
 
 async def standing_beside(
-    canon: Canon,
-    backing: Backing,
-    involved: Sequence[str],
-    look: Callable[[SliceView], tuple[str, ...]],
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the warnings of `look` for the change's audience, and the keys that were read."""
+    canon: Canon, backing: Backing, involved: Sequence[Entity], look: Callable[[SliceView], T]
+) -> tuple[T, frozenset[str]]:
+    """Return what `look` finds for the change's audience, and the keys that were read."""
     cited = () if backing.audience is not None else tuple(one.ref for one in backing.evidence)
-    audience = await audience_for(canon, (*involved, *cited), backing.audience)
-    return await judged_by(canon, backing.space, look, audience)
+    ids = (*(each.id for each in involved), *cited)
+    audience = await audience_for(canon, ids, backing.audience)
+    return await judged_by(canon, backing.space, look, audience, involved)

@@ -9,6 +9,7 @@ from typing_extensions import override
 from canonry.canon.judging.relation_lines import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import APART, Canon, Sight
+from canonry.canon.session.narrowing import require_there
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import THING_KINDS, Born, Made, Thing
 from canonry.log.folding import thing_key
@@ -20,7 +21,7 @@ from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import Space, SpaceDraft, SpaceId, SpaceKind, is_uuid
 from canonry.values.policy import Policy
-from canonry.values.provenance import Evidence, EvidenceKind
+from canonry.values.provenance import Evidence
 
 T = TypeVar("T", bound=Born)
 
@@ -30,7 +31,7 @@ async def require(canon: Canon, caller: Caller, kind: type[T], thing_id: str) ->
 
     Raises:
         NotFound: `<kind>.unknown`, it does not exist, was erased, or lies in a space that the
-            caller may not see.
+            caller may not see; or as `require_there`.
     """
     return (await require_all(canon, caller, kind, (thing_id,)))[0]
 
@@ -41,6 +42,10 @@ async def require_all(
     """Return several items by id in the given order, with one read."""
     wanted, seen = tuple(ids), canon.seen_by(caller)
     found = await (seen.roots(wanted) if kind is Entity else seen.things(wanted))
+    if canon.now is not None:
+        absent = await canon.now.seen_by(caller).things(i for i in wanted if i not in found)
+        for each in (*absent.values(), *(e for e in found.values() if isinstance(e, Entity))):
+            await require_there(canon, each)
     return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
 
 
@@ -96,16 +101,6 @@ def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> 
         raise Conflict("space.foreign", message, path=path, conflicts=foreign)
 
 
-_EVIDENCE_KINDS: dict[EvidenceKind, str] = {
-    EvidenceKind.SOURCE: "source",
-    EvidenceKind.TURN: "turn",
-    EvidenceKind.SCENE: "scene",
-    EvidenceKind.SNIPPET: "snippet",
-    EvidenceKind.RULE: "axiom",
-    EvidenceKind.PROPOSAL: "proposal",
-}
-
-
 async def require_evidence(
     canon: Canon,
     caller: Caller,
@@ -122,10 +117,21 @@ async def require_evidence(
     """
     wanted = tuple(evidence)
     found = await canon.seen_by(caller).things(e.ref for e in wanted)
+    return keys_of_evidence(found, wanted, space, path=path)
+
+
+def keys_of_evidence(
+    found: Mapping[str, Thing],
+    evidence: Iterable[Evidence],
+    space: SpaceId,
+    *,
+    path: str = "/evidence_refs",
+) -> frozenset[str]:
+    """Check references against the items that were found, as `require_evidence` does."""
+    wanted = tuple(evidence)
     for each in wanted:
         thing = found.get(each.ref)
-        known = thing is not None and THING_KINDS[type(thing)] == _EVIDENCE_KINDS[each.kind]
-        if thing is None or not known:
+        if thing is None or THING_KINDS[type(thing)] != each.kind.thing:
             raise unknown("evidence", str(each))
         if thing.space != space:
             message = "The evidence is in another universe. Cite evidence of this universe."
@@ -245,8 +251,9 @@ async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
     """Return the caller's account and the other spaces that the caller may see."""
     own = account_of(caller).space
     if caller.spaces is not None:
-        known = await canon.seen_by(caller).things(caller.spaces)
-        return frozenset((own, *(i for i in caller.spaces if _beside(known.get(i)))))
+        known = (await canon.seen_by(caller).things(caller.spaces)).values()
+        spaces = (each for each in known if isinstance(each, Space))
+        return frozenset((own, *(one.id for one in spaces if one.kind in _READ_BESIDE)))
     found = [own]
     for kind in _READ_BESIDE:
         page = await canon.state.spaces(kind=kind, parent=None, limit=PAGE_MAX, offset=0)
@@ -304,14 +311,6 @@ def opened(account: Account, known: Mapping[str, Thing]) -> tuple[Made, ...]:
     if account.space in known:
         return ()
     space = SpaceDraft(
-        id=account.space,
-        kind=SpaceKind.ACCOUNT,
-        name="Account",
-        description="",
-        parent=None,
+        id=account.space, kind=SpaceKind.ACCOUNT, name="Account", description="", parent=None
     )
     return (Made(thing=space),)
-
-
-def _beside(thing: Thing | None) -> bool:
-    return isinstance(thing, Space) and thing.kind in _READ_BESIDE

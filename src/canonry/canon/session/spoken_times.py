@@ -10,8 +10,8 @@ from canonry.canon.session.paging import first_items, paged
 from canonry.log.entries import Thing
 from canonry.log.items.scenes import Scene, Story
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.values.calendars.declaring import read_calendar, read_time
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar
+from canonry.values.calendars.declaring import read_calendar, read_roughly, time_said
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, RoughTime, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, plain_time
 from canonry.values.ids import Space, StoryId
@@ -29,9 +29,7 @@ _PAGES_MAX: Final = 20
 def calendar_of(space: Space) -> Calendar:
     """Return the calendar of a universe, by default the Gregorian one."""
     declared = space.properties.get(CALENDAR)
-    if not isinstance(declared, Mapping):
-        return GREGORIAN
-    return _calendar(encode_json(declared))
+    return _calendar(encode_json(declared)) if isinstance(declared, Mapping) else GREGORIAN
 
 
 @lru_cache(maxsize=256)
@@ -39,14 +37,22 @@ def _calendar(declared: bytes) -> Calendar:
     return read_calendar(decode_json(declared))
 
 
-async def in_words(canon: Canon, caller: Caller, place: Thing, read: Callable[[ReadTime], T]) -> T:
+async def in_words(
+    canon: Canon,
+    caller: Caller,
+    place: Thing,
+    read: Callable[[ReadTime], T],
+    *,
+    to_end: bool = False,
+) -> T:
     """Call `read` with a reader for times in the words of the calendar at `place`.
 
     `place` is any item of a universe. "Two hours later" counts from the time of a scene, else from
-    the latest time that its story has reached before it. An RFC 3339 time needs neither.
+    the latest time that its story has reached before it. An RFC 3339 time needs neither. A day, a
+    year or another span is its beginning, or `to_end` its last instant.
 
     Raises:
-        InvalidInput: as `read_time`, and any error of `read`.
+        InvalidInput: as `read_roughly`, and any error of `read`.
     """
     try:
         return read(plain_time)
@@ -55,26 +61,33 @@ async def in_words(canon: Canon, caller: Caller, place: Thing, read: Callable[[R
             raise
     space = await canon.seen_by(caller).thing(place.space)
     calendar = calendar_of(space) if isinstance(space, Space) else GREGORIAN
-    present = place.time_ref if isinstance(place, Scene) else None
+    present = scene_time(place, calendar) if isinstance(place, Scene) else None
     try:
-        return read(_reader(calendar, present))
+        return read(_reader(calendar, present, to_end=to_end))
     except InvalidInput as error:
         if error.code != "time.relative-to-nothing":
             raise
-        present = await _present(canon, place)
+        present = await present_of(canon, place, calendar)
         if present is None:
             raise
-    return read(_reader(calendar, present))
+    return read(_reader(calendar, present, to_end=to_end))
 
 
-def _reader(calendar: Calendar, present: Instant | None) -> ReadTime:
+def _reader(calendar: Calendar, present: RoughTime | None, *, to_end: bool) -> ReadTime:
     def read(text: str, path: str) -> Instant:
-        return read_time(text, calendar, present, path=path)
+        rough = read_roughly(text, calendar, present, path=path)
+        return Instant(max(rough.start, span_of(rough, calendar)[1] - 1)) if to_end else rough.start
 
     return read
 
 
-async def _present(canon: Canon, place: Thing) -> Instant | None:
+def scene_time(scene: Scene, calendar: Calendar) -> RoughTime | None:
+    """Return the time of a scene with its precision."""
+    at = scene.time_ref
+    return None if at is None else time_said(at, scene.time_words, calendar)
+
+
+async def present_of(canon: Canon, place: Thing, calendar: Calendar) -> RoughTime | None:
     """Return the latest time that a story has reached before a scene, or at its end."""
     if not isinstance(place, Scene | Story):
         return None
@@ -83,4 +96,5 @@ async def _present(canon: Canon, place: Thing) -> Instant | None:
     query = SceneQuery(spaces=frozenset((place.space,)), story_id=story_id)
     scenes, _ = await first_items(paged(canon.documents.scenes, query), _PAGES_MAX)
     earlier = [each for each in scenes if before is None or each.order < before]
-    return max((each.time_ref for each in earlier if each.time_ref is not None), default=None)
+    times = [time for each in earlier if (time := scene_time(each, calendar)) is not None]
+    return max(times, key=lambda each: each.start, default=None)

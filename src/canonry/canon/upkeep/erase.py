@@ -522,8 +522,4 @@ async def find_erasable(canon: Canon, name: str) -> list[Thing]:
             found += [each for each in things if not isinstance(each, Observation)]
             found += (await within.things(told.difference(ids))).values()
         after = heads[-1].space
-    return sorted(found, key=_order)
-
-
-def _order(thing: Thing) -> tuple[bool, str]:
-    return not isinstance(thing, Entity), THING_KINDS[type(thing)]
+    return sorted(found, key=lambda one: (not isinstance(one, Entity), THING_KINDS[type(one)]))

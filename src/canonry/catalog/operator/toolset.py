@@ -151,8 +151,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "If it is not ready, the error lists the missing fields."
         ),
         input_schema=obj(
-            {"projectId": UUID, "entityId": UUID, "action": enum(*StatusMove)},
-            {"reason": _REASON},
+            {"projectId": UUID, "entityId": UUID, "action": enum(*StatusMove)}, {"reason": _REASON}
         ),
         output_schema=obj({"id": UUID, "status": enum(*STATUSES)}),
         roles=ROLES,

@@ -22,20 +22,7 @@ from canonry.catalog.usecases.rows import (
 from canonry.log.commits import Position
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
-from canonry.log.schemas.catalog_tables import (
-    CONTENT_KINDS,
-    DISTRIBUTION_EVENT,
-    DISTRIBUTION_EVENTS,
-    ENTITIES,
-    ITEM_KINDS,
-    PROJECTS,
-    RELATION_ROWS,
-    SOURCE_ITEM,
-    SOURCE_ITEMS,
-    TABLES,
-    VIDEO,
-    VIDEOS,
-)
+from canonry.log.schemas import catalog_tables
 from canonry.readmodels.catalog import item_of, item_row, project_row, stamp
 from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
 from canonry.readmodels.ports.state import Spaces
@@ -47,10 +34,10 @@ TableRow: TypeAlias = tuple[str, Mapping[str, Any]]
 """The array that a row belongs to, and the row."""
 
 _ARRAYS: Final = {
-    ENTITIES.array: CONTENT_KINDS,
-    SOURCE_ITEMS.array: (SOURCE_ITEM,),
-    DISTRIBUTION_EVENTS.array: (DISTRIBUTION_EVENT,),
-    VIDEOS.array: (VIDEO,),
+    catalog_tables.ENTITIES.array: catalog_tables.CONTENT_KINDS,
+    catalog_tables.SOURCE_ITEMS.array: (catalog_tables.SOURCE_ITEM,),
+    catalog_tables.DISTRIBUTION_EVENTS.array: (catalog_tables.DISTRIBUTION_EVENT,),
+    catalog_tables.VIDEOS.array: (catalog_tables.VIDEO,),
 }
 
 
@@ -71,7 +58,7 @@ async def export_catalog(
     projects = await _projects(canon, frozenset(heads))
     done = 0
     for space in projects:
-        yield PROJECTS.array, project_row(space)
+        yield catalog_tables.PROJECTS.array, project_row(space)
     async for each in _rows(canon, projects):
         yield each
         done += 1
@@ -87,10 +74,10 @@ async def _rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableR
         for space, kind in product(projects, kinds):
             async for entity in _items(canon, space.id, kind):
                 yield array, item_row(entity)
-    for space, kind in product(projects, ITEM_KINDS):
+    for space, kind in product(projects, catalog_tables.ITEM_KINDS):
         async for entity in _items(canon, space.id, kind):
             async for row in _relations(canon, entity):
-                yield RELATION_ROWS.array, row
+                yield catalog_tables.RELATION_ROWS.array, row
 
 
 async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:
@@ -138,7 +125,7 @@ def _relation_row(
         "toEntityId": target_id,
         "relationType": relation.rel_type,
     }
-    return {column.name: values[column.name] for column in RELATION_ROWS.columns}
+    return {column.name: values[column.name] for column in catalog_tables.RELATION_ROWS.columns}
 
 
 # Import a catalog: all is checked before anything is written, and a second run adds nothing. Rows
@@ -233,7 +220,7 @@ async def import_catalog(
     steps = total if dry_run else 2 * total
     work = _Work(canon=canon, caller=caller, now=now, report=report)
     ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
-    for table in TABLES:
+    for table in catalog_tables.TABLES:
         async for chunk in _chunks(work, rows_of[table]):
             verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
             report.problems += verdict.problems
@@ -261,7 +248,7 @@ async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
     While a project is stored nobody else writes, since no space guards another's slug.
     """
-    if chunk.rows[0].table is not PROJECTS:
+    if chunk.rows[0].table is not catalog_tables.PROJECTS:
         return await _commit(work, chunk)
     stored = RowVerdict()
     bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
@@ -292,7 +279,7 @@ async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
 
 async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_RowChunk]:
-    if rows and rows[0].table is PROJECTS:
+    if rows and rows[0].table is catalog_tables.PROJECTS:
         for row in rows:
             await work.learn(SpaceId(row.project))
         for start in range(0, len(rows), CHUNK):

@@ -62,10 +62,6 @@ def _typed(command: Sequence[str]) -> ServerEntry:
     return {"type": "stdio", **_plain(command)}
 
 
-def _listed(command: Sequence[str]) -> ServerEntry:
-    return {"type": "local", "command": list(command), "enabled": True}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKind:
     """A client: its settings file for the user and, where it has one, for a project's folder."""
@@ -153,9 +149,7 @@ CLIENTS: Final[Mapping[str, ClientKind]] = {
             then="Start a new session; `/mcp` shows it.",
         ),
         ClientKind(
-            name="lm-studio",
-            title="LM Studio",
-            user=lambda m: m.home / ".lmstudio" / "mcp.json",
+            name="lm-studio", title="LM Studio", user=lambda m: m.home / ".lmstudio" / "mcp.json"
         ),
         ClientKind(
             name="opencode",
@@ -163,7 +157,7 @@ CLIENTS: Final[Mapping[str, ClientKind]] = {
             user=lambda m: m.home / ".config" / "opencode" / "opencode.json",
             project="opencode.json",
             section=("mcp",),
-            entry=_listed,
+            entry=lambda words: {"type": "local", "command": list(words), "enabled": True},
             then="Start a new session.",
         ),
     )
@@ -179,10 +173,7 @@ _PASSING: Final = {
 
 
 def launch(
-    argv0: str,
-    executable: str,
-    prefix: str,
-    which: Callable[[str], str | None] = shutil.which,
+    argv0: str, executable: str, prefix: str, which: Callable[[str], str | None] = shutil.which
 ) -> tuple[str, ...]:
     """Return the command that starts Canonry from any folder and with any PATH.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _STRING: Final = r'"(?:\\.|[^"\\])*"?'
+_LETTER: Final = re.compile(r"[^\n]")
 _COMMENTS: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _LAST_COMMAS: Final = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 _DECODER: Final = json.JSONDecoder()
@@ -97,12 +98,8 @@ def _cut(text: str, plain: str, member: _Member, siblings: int) -> str:
 
 def _plain(text: str) -> str:
     """Replace comments and trailing commas by spaces, which keeps all positions."""
-    plain = _COMMENTS.sub(lambda m: _blank(m[0]) if m[0][0] == "/" else m[0], text)
+    plain = _COMMENTS.sub(lambda m: _LETTER.sub(" ", m[0]) if m[0][0] == "/" else m[0], text)
     return _LAST_COMMAS.sub(lambda m: " " if m[0] == "," else m[0], plain)
-
-
-def _blank(comment: str) -> str:
-    return "\n".join(" " * len(line) for line in comment.split("\n"))
 
 
 def _skip(plain: str, at: int) -> int:

@@ -17,12 +17,11 @@ from canonry.cli.options import (
     AS_JSON,
     IN_FILE,
     OUT_FILE,
-    awaited,
     examples,
     operator,
     progress,
     settings_from,
-    store_options,
+    store_command,
 )
 from canonry.cli.screen import data_output, tell_line
 from canonry.gateway.validation import compile_arguments
@@ -96,8 +95,7 @@ def world() -> None:
 @click.argument("file", type=IN_FILE)
 @click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
 @AS_JSON
-@store_options
-@awaited
+@store_command
 async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
     """Create or update a world from FILE. A second import changes nothing.
 
@@ -110,8 +108,7 @@ async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> 
 
 
 @world.command(epilog=examples("canonry world demo", "canonry world demo --data ./trial"))
-@store_options
-@awaited
+@store_command
 async def demo(**given: Any) -> None:
     """Import the demo world of Canonry, and print the command that serves it."""
     done = await _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
@@ -150,8 +147,7 @@ def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
 
 
 @world.command(name="list", epilog=examples("canonry world list"))
-@store_options
-@awaited
+@store_command
 async def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
     async with await open_kept_store(settings_from(given), existing=True) as store:
@@ -167,8 +163,7 @@ async def list_worlds(**given: Any) -> None:
 )
 @click.argument("name", metavar="WORLD")
 @click.argument("file", type=OUT_FILE, required=False)
-@store_options
-@awaited
+@store_command
 async def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by id or name, in its present state to FILE or to standard output."""
     text = atlas_bytes(await _atlas(settings_from(given), name)).decode()
@@ -184,8 +179,7 @@ async def export(*, name: str, file: Path | None, **given: Any) -> None:
 )
 @click.argument("name", metavar="WORLD|FILE")
 @click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw an SVG picture into FILE.")
-@store_options
-@awaited
+@store_command
 async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     """Draw the exits, realms and unreachable locations of a world."""
     atlas = await _atlas_of(settings_from(given), name)
@@ -200,8 +194,7 @@ async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     epilog=examples('canonry world check "The Salt Marches"', "canonry world check marches.json")
 )
 @click.argument("name", metavar="WORLD|FILE")
-@store_options
-@awaited
+@store_command
 async def check(*, name: str, **given: Any) -> None:
     """List faults and oddities of a world's structure. Exit code 1 if it has faults."""
     found = list(problems(await _atlas_of(settings_from(given), name)))
@@ -222,8 +215,7 @@ async def check(*, name: str, **given: Any) -> None:
 @click.argument("before", metavar="WORLD|FILE")
 @click.argument("after", metavar="WORLD|FILE")
 @AS_JSON
-@store_options
-@awaited
+@store_command
 async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     """List the fields that differ between BEFORE and AFTER."""
     settings = settings_from(given)
@@ -236,9 +228,7 @@ async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     click.echo(f"{len(found)} differences")
 
 
-@world.command(
-    epilog=examples("canonry world merge marches.json ann.json ben.json both.json"),
-)
+@world.command(epilog=examples("canonry world merge marches.json ann.json ben.json both.json"))
 @click.argument("base", type=IN_FILE)
 @click.argument("ours", type=IN_FILE)
 @click.argument("theirs", type=IN_FILE)

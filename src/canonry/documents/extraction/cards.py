@@ -14,15 +14,8 @@ from canonry.values.languages import languages
 
 KINDS: Final = frozenset({"vcard", "vevent", "vtodo", "vjournal", "message"})
 _CARD: Final = (
-    "name",
-    "organization",
-    "department",
-    "title",
-    "role",
-    "address",
-    "website",
-    "notes",
-    "birthday",
+    *("name", "organization", "department", "title", "role", "address", "website", "notes"),
+    *("birthday", "aliases"),
 )
 _TASK: Final = ("title", "description", "due_date", "completed_date", "created_date", "priority")
 _EVENT: Final = (
@@ -30,7 +23,7 @@ _EVENT: Final = (
     "attendees",
 )
 _TIMES: Final = {"start": "start_date", "end": "end_date", "recurrence_id": "recurrence_id"}
-_ROLES: Final = ("from", "to", "cc")
+_ROLES: Final = ("from", "to", "cc", "bcc", "reply_to")
 _HEAD: Final = ("sent_at", "message_id", "in_reply_to", "thread_id", "attachments")
 _QUOTED_BELOW: Final = re.compile(r"^[ \t]*(?:-{2,}[^\n-]{3,60}-{2,}|_{20,})[ \t]*$", re.MULTILINE)
 """The line that mail programs put above a quoted message."""
@@ -53,6 +46,8 @@ def of_cards(records: Sequence[Record]) -> Iterator[Found]:
                 yield _task(record.fields, number)
             case "vevent" | "vjournal":
                 fields = {name: record.fields[name] for name in _EVENT if record.fields.get(name)}
+                if record.fields.get("tags"):
+                    fields["tags"] = record.fields["tags"]
                 yield _entry(record.fields, fields, number, "event")
             case _:
                 continue
@@ -65,9 +60,11 @@ def of_messages(records: Sequence[Record]) -> Iterator[Found]:
     """
     messages = [record for record in records if record.kind == "message"]
     people: dict[str, str] = {}
+    last: dict[str, str] = {}
     for record in messages:
         for each in _people_of(record):
             people[each["email"]] = people.get(each["email"]) or each["name"]
+            last[each["email"]] = max(last.get(each["email"], ""), record.fields.get("sent_at", ""))
     place_of = {mail: len(messages) + place for place, mail in enumerate(people)}
     answered = {record.fields.get("message_id"): place for place, record in enumerate(messages)}
     for number, record in enumerate(messages, 1):
@@ -80,10 +77,17 @@ def of_messages(records: Sequence[Record]) -> Iterator[Found]:
             row=number,
             refers_to=tuple(dict.fromkeys(places)),
             reasons=("message",),
+            unread=_unread(record.fields),
+            seen_at=record.fields.get("sent_at"),
         )
     for mail, name in people.items():
         fields = {"name": name, "email": mail} if name else {"email": mail}
-        yield Found(entity_type="contact", fields=fields, reasons=("message head",))
+        yield Found(
+            entity_type="contact",
+            fields=fields,
+            reasons=("message head",),
+            seen_at=last[mail] or None,
+        )
 
 
 def said_anew(text: str) -> str:
@@ -118,7 +122,13 @@ def _contact(card: Mapping[str, Any], number: int) -> Found:
             fields[PLURALS[name]] = list(values[1:])
     if card.get("uid"):
         fields["external_id"] = card["uid"]
-    return Found(entity_type="contact", fields=fields, row=number, reasons=("vcard",))
+    return Found(
+        entity_type="contact",
+        fields={**card.get("rest", {}), **fields},
+        row=number,
+        reasons=("vcard",),
+        seen_at=card.get("seen_at"),
+    )
 
 
 def _task(entry: Mapping[str, Any], number: int) -> Found:
@@ -135,10 +145,7 @@ def _entry(
 ) -> Found:
     """Return a calendar entry; an exception of a series has an id of its own."""
     fields |= {field: entry[name] for name, field in _TIMES.items() if entry.get(name)}
-    unread = {
-        _TIMES.get(name, name): Unread(value=value, reason=reason)
-        for name, (value, reason) in entry.get("unread", {}).items()
-    }
+    unread = _unread(entry)
     if uid := entry.get("uid"):
         fields["external_id"] = uid
         if moved := entry.get("recurrence_id") or unread.get("recurrence_id"):
@@ -146,8 +153,21 @@ def _entry(
             fields |= {"external_id": f"{uid} {moved}", "series_id": uid}
     reason = "vtodo" if entity_type == "task" else "vevent"
     return Found(
-        entity_type=entity_type, fields=fields, unread=unread, row=number, reasons=(reason,)
+        entity_type=entity_type,
+        fields={**entry.get("rest", {}), **fields},
+        unread=unread,
+        row=number,
+        reasons=(reason,),
+        seen_at=entry.get("seen_at"),
     )
+
+
+def _unread(fields: Mapping[str, Any]) -> dict[str, Unread]:
+    """Return the unclear values that a parser found, by field."""
+    return {
+        _TIMES.get(name, name): Unread(value=value, reason=reason)
+        for name, (value, reason) in fields.get("unread", {}).items()
+    }
 
 
 def _addresses(people: Sequence[Mapping[str, str]]) -> str:

@@ -1,10 +1,12 @@
 """The type of a document, and its identifiers, items and forms."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from importlib.resources import files
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Table
@@ -13,18 +15,12 @@ from canonry.records.notation.labels import LabelledLine, plain
 from canonry.records.notation.numbers import is_no_sum, number_in, unit_in
 from canonry.values.languages import languages, notion_of, written_in
 
-_COLUMNS: Final = {
-    "description": "description item product service article beschreibung artikel leistung "
-    "bezeichnung position descripcion concepto articulo producto designation descrizione prodotto "
-    "omschrijving artikelomschrijving nazwa towar usluga opis descricao artigo produto libelle",
-    "quantity": "quantity qty count menge anzahl cantidad cant hours stunden quantite units "
-    "quantita aantal ilosc quantidade qtd qta anz",
-    "unit_price": "price rate einzelpreis preis precio tarif prezzo prijs stukprijs cena preco "
-    "prix",
-    "amount": "amount total sum betrag gesamt gesamtpreis importe montant importo totale bedrag "
-    "totaal wartosc kwota valor",
+TABLES: Final = tomllib.loads(files(__package__).joinpath("documents.toml").read_text("utf-8"))
+"""The labels that tell the type of a document, its fields, and the columns of items."""
+
+_COLUMN_OF: Final = {
+    word: name for name, words in TABLES["items"].items() for word in words.split()
 }
-_COLUMN_OF: Final = {word: name for name, words in _COLUMNS.items() for word in words.split()}
 _UNIT: Final = "unit einheit me unidad unite unita eenheid jednostka jm unidade uom"
 _UNITS: Final = frozenset(_UNIT.split())
 _SUMS: Final = frozenset({"tax", "total", "subtotal", "amount_due"})
@@ -176,33 +172,9 @@ def _lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]
 # One word is not enough, because a note may mention an invoice. A label counts only with a fitting
 # value, and a heading only with such a label.
 
-_BY_WEIGHT: Final[Mapping[str, Mapping[int, tuple[str, ...]]]] = {
-    "invoice": {
-        4: ("invoice_number",),
-        2: ("due", "customer", "amount_due"),
-        1: ("vendor", "subtotal", "tax", "total", "issued"),
-    },
-    "receipt": {
-        4: ("receipt_number",),
-        2: ("merchant", "payment_method"),
-        1: ("total", "tax", "items"),
-    },
-    "contract": {
-        4: ("contract_number",),
-        3: ("parties",),
-        2: ("party", "effective", "expiration", "signed"),
-        1: ("rent",),
-    },
-    "event": {3: ("starts",), 2: ("booking", "place")},
-    "note": {
-        3: ("attendees",),
-        2: ("agenda", "actions", "points", "tags", "next_meeting"),
-        1: ("author",),
-    },
-}
 _EVIDENCE: Final = {
-    kind: {notion: weight for weight, notions in by.items() for notion in notions}
-    for kind, by in _BY_WEIGHT.items()
+    kind: {notion: int(weight) for weight, notions in by.items() for notion in notions.split()}
+    for kind, by in TABLES["evidence"].items()
 }
 _NUMERIC: Final = frozenset(
     {
@@ -213,17 +185,26 @@ _NUMERIC: Final = frozenset(
 )
 """Notions whose value has a digit: numbers, dates and amounts."""
 
-_OTHER: Final = "other"
-"""The type of headings such as payslips and quotes, which resemble other types."""
+_OTHERS: Final = frozenset({"other", "credit_note", "quote", "order", "delivery_note", "payslip"})
+"""The types of headings such as payslips and quotes, which resemble bills."""
 
 _HEADING_WEIGHT: Final = 3
 _HEADING_WORDS: Final = 8
-_HEADING_WITHIN: Final = 8
+HEADING_LINES: Final = 8
+"""The first lines of a document, which may be its heading."""
+
 _HEADINGS_MAX: Final = 3
+_WHOLE_WORDS: Final = 3
+"""The most words, without numbers, of a heading that begins another document in a file."""
+
 _ENOUGH: Final = 4
 _REASONS_MIN: Final = 2
 _SHOWN: Final = 60
 _NUMBER: Final = re.compile(r"\d")
+_TICKET: Final = "event"
+"""The type of a booking, whose heading may call it an order too."""
+
+_DASH: Final = re.compile(r" [-\u2013\u2014|] ")
 _ENDING: Final = re.compile(r"\.[a-z]{2,4}$")
 """The extension of a heading that is a file name."""
 
@@ -245,7 +226,8 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     language = written_in(text)
     said = dict(_notions(lines))
     headings = _headed(lines, language)
-    if _OTHER in headings:
+    others = _OTHERS.intersection(headings)
+    if others and _TICKET not in headings:
         return None
     for kind, heading in headings.items():
         weights[kind] += _HEADING_WEIGHT
@@ -262,14 +244,39 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
         return None
     kind, weight = ranked[0]
-    if len(reasons[kind]) < _REASONS_MIN:
+    if len(reasons[kind]) < _REASONS_MIN or (others and kind != _TICKET):
+        return None
+    if kind == "invoice" and "invoice_number" not in said and not is_called_bill(text, language):
         return None
     return Kind(entity_type=kind, reasons=tuple(reasons[kind]), weight=weight)
 
 
+def is_called_bill(text: str, language: str = "") -> bool:
+    """Tell whether a text has a word for an invoice, as any invoice must."""
+    known = (languages()[language],) if language else languages().values()
+    bills = [p for each in known for p, kind in each.headings.items() if kind == "invoice"]
+    ends = tuple(each.removeprefix("*") for each in bills if each[0] == "*")
+    words = set(plain(text).split())
+    return not words.isdisjoint(bills) or any(word.endswith(ends or " ") for word in words)
+
+
 def heads_a_document(text: str) -> bool:
     """Tell whether a line is the heading of a type of document."""
-    return any(_named(plain(text), "")) if plain(text) else False
+    return bool(named(plain(text)))
+
+
+def heading_of(lines: Sequence[LabelledLine]) -> tuple[str, str]:
+    """Return the type that the first heading names, and the heading; empty if there is none."""
+    language = written_in("\n".join(line.text for line in lines))
+    return next(iter(_headed(lines, language).items()), ("", ""))
+
+
+def named(text: str, *, whole: bool = False) -> frozenset[str]:
+    """Return the types that a heading in plain letters names; `whole`: by all of its words."""
+    words = len([word for word in text.split() if not _NUMBER.search(word)])
+    if not text or (whole and words > _WHOLE_WORDS):
+        return frozenset()
+    return frozenset(_named(text, ""))
 
 
 def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
@@ -288,12 +295,14 @@ def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
 def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
     """Return the types that the first headings name, with the heading."""
     looked = 0
-    for line in lines[:_HEADING_WITHIN]:
+    for line, below in pairwise((*lines[: HEADING_LINES + 1], *lines[-1:])):
         text = plain(_ENDING.sub("", line.text))
-        if line.listed or line.value or not 0 < len(text.split()) <= _HEADING_WORDS:
+        listed = line.listed and below.listed  # "2. Mahnung" is no list
+        if listed or line.value or not 0 < len(text.split()) <= _HEADING_WORDS:
             continue
         looked += 1
-        if found := dict.fromkeys(_named(text, language), line.text):
+        parts = map(plain, _DASH.split(_ENDING.sub("", line.text)))
+        if found := {kind: line.text for part in parts for kind in _named(part, language)}:
             return found
         if looked == _HEADINGS_MAX:
             break

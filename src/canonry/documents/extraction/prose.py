@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import Table
 from canonry.documents.extraction.kinds import (
+    TABLES,
     Kind,
     forms_in,
     heads_a_document,
@@ -18,6 +19,7 @@ from canonry.documents.extraction.kinds import (
     tax_ids_in,
     with_goods_unlabelled,
 )
+from canonry.documents.extraction.papers import PAPERS, invoices_named, own_number
 from canonry.documents.extraction.writings import (
     BETWEEN,
     NEXT,
@@ -45,59 +47,23 @@ _MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax", "
 _NUMBERS: Final = frozenset(
     {"invoice_number", "receipt_number", "contract_number", "number", "booking"}
 )
-_FIELDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "invoice": {
-        "invoice_number": ("invoice_number", "number"),
-        "invoice_date": ("issued", "date"),
-        "date_due": ("due",),
-        "amount_due": ("amount_due", "total", "amount"),
-        "subtotal": ("subtotal",),
-        "tax_amount": ("tax",),
-        "tax_rate": ("tax_rate",),
-        "vendor_name": ("vendor",),
-        "customer_name": ("customer",),
-        "currency": ("currency",),
-        "payment_terms": ("payment_terms",),
-        "purchase_order": ("purchase_order",),
-        "description": ("description",),
-        "notes": ("notes",),
-    },
-    "receipt": {
-        "receipt_number": ("receipt_number", "number"),
-        "merchant_name": ("merchant", "vendor"),
-        "date_purchased": ("issued", "date"),
-        "amount_total": ("total", "amount_due", "amount"),
-        "tax_amount": ("tax",),
-        "currency": ("currency",),
-        "payment_method": ("payment_method",),
-        "description": ("description",),
-        "notes": ("notes",),
-    },
-    "contract": {
-        "name": ("name", "title"),
-        "contract_number": ("contract_number", "number"),
-        "parties": ("parties",),
-        "effective_date": ("effective",),
-        "expiration_date": ("expiration",),
-        "signed_date": ("signed", "date"),
-        "status": ("status",),
-        "type": ("type",),
-        "amount": ("rent", "total", "amount", "amount_due"),
-        "notes": ("notes",),
-    },
-    "event": {
-        "title": ("title", "name", "description"),
-        "start_date": ("starts", "date"),
-        "location": ("place",),
-        "booking_reference": ("booking",),
-    },
-    "note": {
-        "title": ("title", "name"),
-        "created_date": ("date", "issued"),
-        "updated_date": ("updated",),
-        "tags": ("tags",),
+_FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLES["fields"]
+_OF_A_PAPER: Final = {
+    "amount": ("total", "amount_due", "amount"),
+    "date_due": ("due",),
+    **{
+        name: _FIELDS["invoice"][name]
+        for name in (
+            *("subtotal", "tax_amount", "tax_rate", "vendor_name", "customer_name", "currency"),
+            *("payment_terms", "purchase_order", "description", "notes"),
+        )
     },
 }
+_DUE: Final = {"reminder": ("amount_due", "total", "amount"), "payslip": ("amount_due", "total")}
+"""Papers whose amount is what is to be paid, and never what was earned before taxes."""
+
+_EARNED: Final = re.compile("brut|gross|lord|deveng")
+_AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
 _NAMES: Final = frozenset({"vendor", "customer", "merchant"})
 _TITLE_MAX: Final = 200
 _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
@@ -140,19 +106,29 @@ def document_of(
     context = context_of(list(lines))
     draft = _Draft(lines, tables, context, text)
     used = set()
-    for name, notions in _FIELDS[kind.entity_type].items():
+    paper = kind.entity_type in PAPERS
+    own = {f"{kind.entity_type}_date": ("issued", "date"), **_OF_A_PAPER}
+    own |= {"amount": _DUE[kind.entity_type]} if kind.entity_type in _DUE else {}
+    for name, notions in (own if paper else _FIELDS[kind.entity_type]).items():
         for notion in notions:
             line = _best(lines, notion)
-            if line is not None and name not in draft.fields and _take(draft, name, line):
+            if line is None or (
+                kind.entity_type == "payslip" and _EARNED.search(plain(line.label))
+            ):
+                continue
+            if name not in draft.fields and _take(draft, name, line):
                 used.add(line)
                 break
     pattern, name = _NUMBERED.get(kind.entity_type), f"{kind.entity_type}_number"
     # The number may be within a sentence.
     if pattern and name not in draft.fields and (numbered := pattern.search(text)):
         draft.fields[name] = numbered[1]
-    _FINISH[kind.entity_type](draft)
+    if paper:
+        _finish_paper(draft, kind.entity_type)
+    else:
+        _FINISH[kind.entity_type](draft)
     if kind.entity_type != "note":
-        _extras(draft, used)
+        _extras(draft, {*used, *(line for line in lines if paper and _numbers_of(draft, line))})
     title = str(draft.fields.get("title", ""))
     mentions = mentioned(lines, context, title) if kind.entity_type == "note" else ()
     main = Found(
@@ -187,6 +163,7 @@ def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
     value = line.value or "\n".join(line.block)
     if line.notion in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
+        value = "" if _AMOUNT_BEHIND.search(value) else value  # a line of a list of documents
     elif line.notion in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.notion == "parties":
@@ -255,6 +232,15 @@ def _finish_invoice(draft: _Draft) -> None:
             draft.fields[label] = found[0]
 
 
+def _finish_paper(draft: _Draft, kind: str) -> None:
+    """Add the own number of a paper, and the invoices that it names."""
+    if number := own_number(kind, draft.lines):
+        draft.fields[f"{kind}_number"] = number
+    if invoices := invoices_named(draft.lines, number):
+        draft.fields["invoice_reference"] = invoices
+    _finish_bill(draft, "vendor_name", "customer_name")
+
+
 def _finish_receipt(draft: _Draft) -> None:
     _finish_bill(draft, "merchant_name", "")
     dated = {"date_purchased"} & (draft.fields.keys() | draft.unread.keys())
@@ -309,6 +295,13 @@ def _finish_note(draft: _Draft) -> None:
             for word in words
             if word.lower() not in _EMPTY_WORDS
         )
+
+
+def _numbers_of(draft: _Draft, line: LabelledLine) -> bool:
+    """Tell whether the value of a line is the number of a paper, or of an invoice that it names."""
+    if line.notion == "invoice_number":
+        return bool(invoices_named([line], ""))
+    return line.value in {each for name, each in draft.fields.items() if name.endswith("_number")}
 
 
 def _extras(draft: _Draft, used: set[LabelledLine]) -> None:

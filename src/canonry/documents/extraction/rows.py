@@ -1,11 +1,13 @@
 """Rows and records: each becomes an entity, with values typed by the evidence of columns."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
+from importlib.resources import files
 from math import fsum
 from typing import Any, Final
 
@@ -13,109 +15,12 @@ from canonry.canon.ports.files import Cell, Record, Table
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import FILED_MAX, Found, Unread
 from canonry.records.notation.labels import plain
-from canonry.records.notation.numbers import CURRENCIES, currency_in, mark_in, number_in, unit_in
-from canonry.values.calendar_dates import DayOrder, date_in, order_in
+from canonry.records.notation.numbers import CURRENCIES, currency_in, mark_in, number_in
+from canonry.values.calendar_dates import DayOrder, day_in, order_in
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.values.languages import languages, notion_of
 
-_SYNONYMS: Final[Mapping[str, Mapping[str, str]]] = {
-    "contact": {
-        "name": "full_name display_name nombre nom kontakt contact_name nombre_completo",
-        "email": "e_mail email_address mail correo e_mail_address correo_electronico courriel",
-        "phone": "telephone tel phone_number mobile mobil telefon telefono movil telefonnummer "
-        "telephone_number cell mobile_phone",
-        "organization": "company organisation firma empresa employer company_name unternehmen "
-        "societe",
-        "title": "job_title position puesto cargo berufsbezeichnung",
-        "role": "rolle rol funktion",
-        "address": "adresse direccion anschrift street_address",
-        "country": "land pais pays",
-        "website": "url homepage web webseite sitio_web",
-        "notes": "note notizen notas remarks comment",
-        "category": "kategorie categoria group",
-    },
-    "person": {
-        "name": "full_name nombre_completo",
-        "first_name": "firstname given_name vorname nombre prenom forename",
-        "last_name": "lastname surname family_name nachname apellido apellidos",
-        "email": "e_mail email_address mail correo correo_electronico",
-        "phone": "telephone tel phone_number mobile telefon telefono movil",
-        "organization": "company organisation firma empresa employer",
-        "role": "job_title position title rolle puesto",
-        "address": "adresse direccion anschrift",
-        "country": "land pais",
-    },
-    "company": {
-        "name": "company company_name firma empresa unternehmen organization organisation",
-        "legal_name": "registered_name razon_social",
-        "website": "url homepage web domain webseite",
-        "industry": "branche sector industria",
-        "address": "adresse direccion anschrift",
-        "country": "land pais",
-        "phone": "telephone tel phone_number telefon telefono",
-        "email": "e_mail email_address mail",
-    },
-    "transaction": {
-        "date": "transaction_date date_transacted booking_date datum fecha fecha_operacion "
-        "buchungsdatum date_operation",
-        "posting_date": "date_posted posted value_date buchungstag valuta wertstellung "
-        "fecha_valor date_valeur",
-        "amount": "amount_usd amount_eur amount_gbp amount_chf betrag importe monto montant value "
-        "umsatz betrag_eur",
-        "amount_original": "original_amount amount_in_original_currency",
-        "currency": "waehrung wahrung moneda divisa devise currency_code",
-        "merchant_name": "merchant payee counterparty description beguenstigter "
-        "begunstigter begunstigter_zahlungspflichtiger auftraggeber_empfanger empfanger concepto "
-        "beneficiario comercio libelle buchungstext verwendungszweck",
-        "account_id": "account iban konto kontonummer cuenta account_number compte",
-        "category": "kategorie categoria categorie",
-        "bank_provider": "bank banco institut",
-        "status": "estado",
-    },
-    "invoice": {
-        "invoice_number": "invoice_no invoice_id number rechnungsnummer rechnungs_nr "
-        "numero_de_factura factura no bill_number",
-        "invoice_date": "date_issued issue_date date rechnungsdatum fecha datum",
-        "date_due": "due_date due faellig_am fallig_am zahlbar_bis vencimiento",
-        "amount_due": "amount total total_amount amount_total betrag importe total_due balance_due",
-        "vendor_name": "vendor supplier seller lieferant proveedor",
-        "customer_name": "customer client kunde cliente buyer",
-        "tax_amount": "tax vat mwst iva",
-        "currency": "waehrung wahrung moneda",
-    },
-    "receipt": {
-        "receipt_number": "receipt_no receipt_id bon_nr belegnummer",
-        "merchant_name": "merchant store shop vendor haendler handler tienda comercio",
-        "date_purchased": "date purchase_date kaufdatum fecha datum",
-        "amount_total": "total total_amount amount betrag importe",
-        "payment_method": "paid_with zahlungsart metodo_de_pago",
-        "tax_amount": "tax vat mwst iva",
-    },
-    "contract": {
-        "contract_number": "contract_no contract_id agreement_number vertragsnummer",
-        "name": "contract_name title agreement_name",
-        "effective_date": "date_effective start_date begin vertragsbeginn fecha_inicio",
-        "expiration_date": "date_expiry end_date expiry_date vertragsende fecha_fin expires",
-        "signed_date": "date_signed unterzeichnet",
-        "type": "contract_type vertragsart",
-    },
-    "task": {
-        "title": "task task_name todo aufgabe tarea summary name",
-        "due_date": "due date_due deadline faellig fallig_am vencimiento",
-        "assignee": "owner assigned_to verantwortlich responsable",
-        "status": "state estado done",
-        "priority": "prioritaet prioritat prioridad",
-        "project_id": "project projekt proyecto",
-        "completed_date": "completed completed_at finished",
-    },
-    "note": {
-        "title": "subject titel titulo",
-        "content": "body text note inhalt contenido",
-        "created_date": "date date_created created datum fecha",
-        "tags": "labels keywords etiquetas",
-    },
-}
 _COMMON: Final = """
     schema_version name title type status notes description category date tags source summary
     created_date updated_date created_at updated_at timestamp currency address country id
@@ -134,13 +39,13 @@ _NAMED_BONUS: Final = 0.2
 _COVERED: Final = 0.5
 _ENOUGH: Final = 1.8
 _LAYOUT: Final = 8
-SIDES: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("debit", "soll", "cargo", "withdrawal", "paid_out", "money_out"), -1),
-    **dict.fromkeys(("credit", "haben", "abono", "deposit", "paid_in", "money_in"), 1),
-}
-"""Columns of unsigned debits and credits, with their signs."""
-
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
+
+
+@lru_cache(maxsize=1)
+def _synonyms() -> Mapping[str, Mapping[str, str]]:
+    """Return the other names of fields by type and field."""
+    return tomllib.loads(files(__package__).joinpath("synonyms.toml").read_text("utf-8"))
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -172,13 +77,9 @@ def mapped(
         fields = fields_of(names, schema)
         # `fsum`: the result must not depend on the order of columns.
         weight = fsum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in fields.values())
-        sides = [name for name in names if snake(name) in SIDES and name not in fields]
-        if schema.field("amount") is None:
-            sides = []
-        weight += bool(sides)
         # Exact names are stronger evidence than synonyms.
         exact = 0.01 * sum(1 for name, target in fields.items() if snake(name) == target)
-        covered = (len(fields) + len(sides)) / max(1, sum(1 for name in names if snake(name)))
+        covered = len(fields) / max(1, sum(1 for name in names if snake(name)))
         named = stem in {schema.entity_type, *schema.type_aliases}
         required = sum(
             0.5
@@ -207,7 +108,7 @@ def fields_of(names: Sequence[str], schema: EntitySchema) -> dict[str, str]:
     for spec in schema.fields:
         for alias in spec.aliases:
             known.setdefault(alias, spec.name)
-    for meant, words in _SYNONYMS.get(schema.entity_type, {}).items():
+    for meant, words in _synonyms().get(schema.entity_type, {}).items():
         for word in words.split():
             if meant in known:
                 known.setdefault(word, meant)
@@ -346,11 +247,7 @@ def _counted(found: Found, seen: Counter[Any]) -> Found:
 
 
 def of_records(
-    records: Sequence[Record],
-    schemas: Sequence[EntitySchema],
-    file_name: str,
-    *,
-    untyped: str = "",
+    records: Sequence[Record], schemas: Sequence[EntitySchema], file_name: str, *, untyped: str = ""
 ) -> Iterator[Found]:
     """Yield an entity for each record; those without a type share the one that fits best.
 
@@ -441,8 +338,6 @@ class _Sheet:
                 unread[target] = typed
             else:
                 fields[target] = typed
-        if "amount" in types and "amount" not in fields:
-            fields.update(self._sided(values))
         if "currency" in types and "currency" not in fields:
             fields.update(_currency(values, targets, types))
         reason = "named" if named else meant.reason if meant else "no type fits"
@@ -461,15 +356,6 @@ class _Sheet:
         schemas = [each for each in self.schemas if each.entity_type == named]
         fields = fields_of(list(values), schemas[0]) if schemas else {}
         return Mapped(entity_type=named, fields=fields, reason="named"), named
-
-    def _sided(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the signed amount from a debit or credit column."""
-        for name, value in values.items():
-            side = SIDES.get(snake(name))
-            seen = number_in(str(value), self.column(name).mark) if side else None
-            if side and seen is not None and seen.plain:
-                return {"amount": side * abs(seen.plain)}
-        return {}
 
 
 def _currency(
@@ -493,13 +379,13 @@ def _typed(value: Any, wanted: FieldType | None, hint: _Column) -> Any:
         return value
     text = value.strip()
     if wanted is FieldType.DATE:
-        seen = date_in(text, hint.order)
+        seen = day_in(text, hint.order)
         if seen is None:
             return text
         return seen.value or Unread(value=text, reason=seen.reason)
     if wanted is FieldType.NUMBER:
-        number = number_in(text, hint.mark)
-        if number is None or unit_in(text):
+        number = number_in(text, hint.mark, whole=True)
+        if number is None:
             return text
         return (
             number.plain if number.value is not None else Unread(value=text, reason=number.reason)

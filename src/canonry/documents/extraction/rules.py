@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 from typing import Any, Final
@@ -16,7 +16,9 @@ from canonry.documents.extraction.cards import (
     of_messages,
     said_anew,
 )
-from canonry.documents.extraction.kinds import Kind, kind_of_text
+from canonry.documents.extraction.chats import of_chats, of_lines
+from canonry.documents.extraction.kinds import Kind, is_called_bill
+from canonry.documents.extraction.papers import documents_in, type_of
 from canonry.documents.extraction.prose import document_of, mismatches
 from canonry.documents.extraction.rows import (
     counted,
@@ -25,7 +27,9 @@ from canonry.documents.extraction.rows import (
     require_few,
     type_of_list,
 )
-from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT
+from canonry.documents.extraction.tills import till_of
+from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
+from canonry.documents.readers.structured import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import Found, Interpretation, held
 from canonry.records.notation.labels import LabelledLine, lines_of, meaning, plain
@@ -231,6 +235,9 @@ _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
 _NOTE: Final = Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
+_EXCHANGED: Final = frozenset({"invoice", "credit_note"})
+_TYPED: Final = frozenset({"entity_type", "schema_version"})
+"""Fields of records that already have a type of their own."""
 _OBJECTS: Final = frozenset({FileType.JSON, FileType.JSONL})
 _GENERAL: Final = frozenset(
     {
@@ -249,7 +256,12 @@ def interpret(
     `untyped` is the type of rows and records without a type that fit no schema.
     """
     warnings = list(reading.notes)
+    if (first := next(chats := _chats(reading, warnings), None)) is not None:
+        return Interpretation(entities=held(chain((first,), chats)), warnings=tuple(warnings))
+    front = [each.fields for each in reading.records if each.kind == FRONT]
+    reading = replace(reading, records=tuple(r for r in reading.records if r.kind != FRONT))
     found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
+    found = _with_front(found, front[0], schemas) if front else found
     seen = _Passed()
     entities = held(seen.over(with_lists(found, schemas)))
     warnings += seen.mismatches
@@ -262,6 +274,26 @@ def interpret(
     if seen.unclear:
         warnings.append(f"{seen.unclear} values were unclear and are kept as written.")
     return Interpretation(entities=entities, warnings=tuple(warnings))
+
+
+def _chats(reading: Reading, warnings: list[str]) -> Iterator[Found]:
+    """Yield conversations and messages if the file is an export of chats."""
+    if reading.kind in _OBJECTS:
+        return of_chats(reading.records, reading.name, warnings)
+    return of_lines(reading.text, reading.name) if reading.kind is FileType.PLAIN else iter(())
+
+
+def _with_front(
+    found: Iterable[Found], front: Mapping[str, Any], schemas: Sequence[EntitySchema]
+) -> Iterator[Found]:
+    """Yield the entities; the first has the front matter's values too, which go before its own."""
+    first, *rest = [*found] or [Found(entity_type="note", fields={})]
+    known = {schema.entity_type: schema for schema in schemas}
+    schema = known.get(first.entity_type)
+    called = {name: (schema and schema.canonical(name)) or name for name in front}
+    fields = {called[name]: value for name, value in front.items()}
+    yield replace(first, fields={**first.fields, **fields})
+    yield from rest
 
 
 @dataclass(slots=True)
@@ -290,7 +322,7 @@ def _statements(
     if named in others:
         return None
     found: list[Iterator[Found]] = []
-    for table in reading.tables or tables_in(reading.layout):
+    for table in reading.tables or _of_lists(reading.records) or tables_in(reading.layout):
         statement = statement_of(table)
         if statement is not None:
             require_few(statement.total)
@@ -299,24 +331,48 @@ def _statements(
     return counted(chain.from_iterable(found)) if found else None
 
 
+def _of_lists(records: Sequence[Record]) -> Sequence[Table]:
+    """Return flat records that name no type or schema as a table, as banks also export them."""
+    names = dict.fromkeys(name for record in records for name in record.fields)
+    values = (value for record in records for value in record.fields.values())
+    kinds = {record.kind.partition(":") for record in records}
+    free = {"", "transaction", *_GENERAL}
+    untyped = all(kind == "object" and type_of_list(key) in free for kind, _, key in kinds)
+    typed = not untyped or not _TYPED.isdisjoint(names)
+    if typed or any(isinstance(value, list | dict) for value in values):
+        return ()
+    rows = (tuple(map(record.fields.get, names)) for record in records)
+    return (Table(rows=(tuple(names), *rows)),) if names else ()
+
+
 def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterable[Found]:
     if any(record.kind == "message" for record in reading.records):
         return _messages(reading)
-    if exact := [each.fields for each in reading.records if each.kind == "invoice"]:
-        return [Found(entity_type="invoice", fields=f, reasons=("exchanged",)) for f in exact]
+    if exact := [each for each in reading.records if each.kind in _EXCHANGED]:
+        return [
+            Found(entity_type=each.kind, fields=each.fields, row=place, reasons=("exchanged",))
+            for place, each in enumerate(exact, 1)
+        ]
     if any(record.kind in KINDS for record in reading.records):
         return of_cards(reading.records)
     if reading.kind in _OBJECTS:
         # A list of words or numbers has no labels.
         return _listed(reading, schemas, untyped) if reading.records else _bare(reading)
     lines = lines_of((arranged(reading.layout) or reading.text)[:LOOKED_AT])
-    kind = kind_of_text(lines)
+    kind = type_of(lines)
     strong = kind is not None and kind.weight >= _STRONG
     if not strong or (reading.kind in _TABULAR and not _form(reading)):
         rows = _rows(reading, schemas, untyped)
         if (first := next(rows, None)) is not None:
             return chain((first,), rows)
     return _text(reading, schemas, lines, kind)
+
+
+def _part(lines: Sequence[LabelledLine], place: int) -> Found:
+    """Return the document in a part of a file."""
+    text = "\n".join(line.text for line in lines)
+    kind = type_of(lines) or _NOTE
+    return replace(document_of(kind, lines, (), text)[0], row=place)
 
 
 def _bare(reading: Reading) -> Sequence[Found]:
@@ -332,16 +388,26 @@ def _text(
 ) -> Sequence[Found]:
     if not any(line.text for line in lines):
         return ()
+    several = () if reading.kind in _TABULAR else documents_in(lines)
+    if len(several) > 1:
+        return [_part(part, place) for place, part in enumerate(several, 1)]
     if kind is None:
-        labelled = _labelled(reading, schemas, lines)
-        if labelled:
+        if reading.kind not in _TABULAR and (till := till_of(lines)):
+            return (till,)
+        if labelled := _labelled(reading, schemas, lines):
             return labelled
     text = reading.text[:LOOKED_AT]
     tables = reading.tables or tuple(tables_in(reading.layout))
     found = document_of(kind or _NOTE, lines, tables, text)
-    if found[0].fields or found[0].unread:
-        return found
-    return document_of(_NOTE, lines, reading.tables, text)  # only a heading was found
+    first, *others = found
+    if not first.fields and not first.unread:  # only a heading was found
+        return document_of(_NOTE, lines, reading.tables, text)
+    named = reading.name.rpartition(".")[0].rpartition("/")[2]
+    beginning = first.fields.get("title") == tidy(next(each.text for each in lines if each.text))
+    if reading.kind is FileType.MARKDOWN and named and beginning and not reading.parts[0].section:
+        # A note without a heading is called as its file is.
+        first = replace(first, fields={**first.fields, "title": named})
+    return (first, *others)
 
 
 def _labelled(
@@ -354,6 +420,8 @@ def _labelled(
     record = Record(kind="object", fields=pairs)
     found = tuple(of_records((record,), schemas, reading.name))
     known = {schema.entity_type for schema in schemas}
+    if not is_called_bill(reading.text[:LOOKED_AT]):
+        known -= {"invoice"}
     return found if found and found[0].entity_type in known else ()
 
 
@@ -384,7 +452,7 @@ def _messages(reading: Reading) -> Sequence[Found]:
     for place, record in enumerate(records):
         text = said_anew(record.fields.get("text", ""))[:LOOKED_AT]
         lines = lines_of(text)
-        kind = kind_of_text(lines)
+        kind = type_of(lines)
         if kind is None or kind.entity_type == "note" or kind.weight < _STRONG:
             continue
         tables = reading.tables if len(records) == 1 else ()

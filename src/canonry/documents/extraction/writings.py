@@ -21,7 +21,14 @@ CONTENT_MAX: Final = 100_000
 LOOKED_AT: Final = 200_000
 """The number of characters in which labels are searched."""
 
+_DISTANCE: Final = re.compile(
+    r"\d\s+[^\W\d_]{4,}|\b(?:between|zwischen|entre|tussen|not before|nicht vor|after|nach)\s+$",
+    re.IGNORECASE,
+)
+_OR: Final = re.compile(r"\s*(?:or|oder|ou|o|lub|of)\s", re.IGNORECASE)
 _DATED: Final = ("issued", "date", "signed", "effective")
+
+_KRONOR: Final = re.compile(r"(?<=\d)\s?kr\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +44,13 @@ class DocumentContext:
     language: str = ""
 
     def date(self, text: str) -> SeenDate | None:
-        """Find the first date of a text."""
-        return date_in(text, self.order, self.dated)
+        """Find the first date of a text; unclear if the text beside it means another day."""
+        seen = date_in(text, self.order, self.dated)
+        if seen is None:
+            return None
+        if _DISTANCE.search(text, 0, seen.begin) or _OR.match(text, seen.end):
+            return SeenDate(value=None, reason="the text beside the date changes it")
+        return seen
 
     def number(self, text: str) -> SeenNumber | None:
         """Find the first number of a text."""
@@ -66,6 +78,8 @@ def context_of(lines: list[LabelledLine]) -> DocumentContext:
     currencies = {
         found for line in lines if (found := currency_in(line.text, dollar) or line.currency)
     }
+    if code == "sv" and not currencies and _KRONOR.search(text):
+        currencies.add("SEK")
     return DocumentContext(
         order=order,
         mark=mark,
@@ -104,7 +118,7 @@ _OPENINGS_MAX: Final = 50
 _PARTIES_MAX: Final = 600
 _ENDED: Final = re.compile(
     r"(?<!\b[A-Z])(?<!\bInc)(?<!\bLtd)(?<!\bLda)(?<!\bCor)(?<!\bo)\.(?=\s+[A-Z\xa7\d]|\s*$)"
-    r"|\n\s*\n|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b",
+    r"|\n\s*\n|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b"
 )
 """The end of the sentence that names the parties."""
 

@@ -19,7 +19,7 @@ from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, bearer, failed
 from canonry.models.outside_services import ClientModel, OutsideService
 from canonry.records.domain.interpretations import Found, Interpretation, Unread
-from canonry.records.notation.numbers import currency_in, mark_in, number_in
+from canonry.records.notation.numbers import amounts_in, currency_in, mark_in
 from canonry.records.ports.interpreter import Interpreter
 from canonry.values.calendar_dates import date_in, order_in
 from canonry.values.errors import InvalidInput
@@ -34,7 +34,6 @@ MODEL: Final = "model"
 """The reason of entities and fields from a model."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T.*)?")
-_NUMBERS: Final = re.compile(r"\d[\d.,' \xa0\u202f]*")
 _CENT: Final = 0.011
 _SUMS: Final = ("subtotal", "tax_amount", "amount_due", "amount_total", "amount")
 
@@ -62,12 +61,12 @@ class Document:
             case bool():
                 return True
             case int() | float():
-                numbers = (number_in(each, self._mark) for each in _NUMBERS.findall(quote))
-                known = (n.value for n in numbers if n is not None and n.value is not None)
-                return any(abs(float(each) - abs(value)) < _CENT for each in known)
+                seen = amounts_in(quote, self._mark)
+                known = (abs(float(each.value)) for each in seen if each.value is not None)
+                return any(abs(each - abs(value)) < _CENT for each in known)
             case str() if _DATE.fullmatch(value):
-                seen = date_in(quote, self._order)
-                return seen is not None and (seen.value or "")[:10] == value[:10]
+                day = date_in(quote, self._order)
+                return day is not None and (day.value or "")[:10] == value[:10]
             case str():
                 return _spaced(value) in plain or currency_in(quote) == value
             case _:
@@ -318,10 +317,7 @@ class EndpointInterpreter(Interpreter):
 
     @override
     async def interpret(
-        self,
-        reading: Reading,
-        configuration: Mapping[str, Any],
-        schemas: Sequence[EntitySchema],
+        self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
         answer = await self._connection.post(
             self._protocol.path,
@@ -460,10 +456,7 @@ class ClientInterpreter(Interpreter):
 
     @override
     async def interpret(
-        self,
-        reading: Reading,
-        configuration: Mapping[str, Any],
-        schemas: Sequence[EntitySchema],
+        self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
         answer = await self._model.ask(
             system=_SYSTEM,

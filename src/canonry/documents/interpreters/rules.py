@@ -55,10 +55,7 @@ class RulesInterpreter(Interpreter):
 
     @override
     async def interpret(
-        self,
-        reading: Reading,
-        configuration: Mapping[str, Any],
-        schemas: Sequence[EntitySchema],
+        self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
         from canonry.documents.extraction.rules import interpret  # noqa: PLC0415 - rarely needed
 

@@ -6,7 +6,9 @@ MT940, OFX, QIF and CAMT become tables with titles. UBL and CII become invoices.
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from html.entities import html5
+from itertools import takewhile
 from typing import Any, Final
 from xml.etree.ElementTree import Element, ParseError
 
@@ -14,15 +16,36 @@ from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from canonry.documents.parsers.findings import Fault, Findings, ParsedCell
+from canonry.documents.parsers.invoices import all_at, lines_at, number_at, read_invoice, said_at
 
 _TITLES: Final = (
     *("Transaction date", "Booking date", "Value date", "Amount", "Currency", "Counterparty"),
-    *("Description", "Account", "Transaction ID"),
+    *("Description", "Account", "Transaction ID", "Original amount", "Original currency"),
 )
 """The titles of tables from bank files."""
 
 _STATEMENT: Final = re.compile(r"(?m)^(?=:20:)")
+_FIELD: Final = re.compile(r"(?ms)^:(\d\d[A-Z]?|NS):(.*?)(?=^:(?:\d\d[A-Z]?|NS):|^-\}?\s*$|\Z)")
+_MOVED: Final = re.compile(
+    r"(?P<day>\d{6})(?P<entry>\d{4})?(?P<mark>R[CD]|E?[CD])[A-Z]?(?P<sum>\d+[,.]?\d*)[A-Z][A-Z0-9]{3}"
+    r"(?P<own>[^/\n]*(?:/[^/\n]+)*)(?://(?P<bank>[^\n]*))?(?:\n(?P<more>.*))?",
+    re.DOTALL,
+)
+_BALANCE: Final = re.compile(r"([CD])\d{6}([A-Z]{3})(\d+[,.]?\d*)\s*")
+_NUMBERED: Final = re.compile(r"\d{3}(?=([^\w\s/])\d\d)")
+_SLASHED: Final = re.compile(
+    r"/(TRTP|IBAN|BIC|NAME|REMI|EREF|IREF|PREF|CSID|MARF|ORDP|BENM|ISDT|RTRN|RREF|CNTP|ULTD|ULTC"
+    r"|PURP|SVCL|OCMT|EXCH|CHGS|ADDR|PMTI|TRCD|ID)/"
+)
+_SEPA: Final = re.compile(
+    r"(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|IBAN|BIC|PURP|MDAT|SQTP|ORCR|ORMR)[+:]"
+)
+_FULL: Final = (27, 35, 65)
+"""The lengths of full lines and subfields, whose text goes on in the next one without a blank."""
+
 _TAG: Final = re.compile(r"<(/?)([A-Za-z0-9._]+)>([^<\r\n]*)")
+_CDATA: Final = re.compile(r"<!\[CDATA\[([^\]]{0,1000})\]\]>")
+_ENTITY: Final = re.compile(r"&(#\d+|#[xX][\da-fA-F]+|\w+);")
 _OFX_DAY: Final = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
@@ -42,51 +65,101 @@ def _told_balances(
     """Note whether the balances at both ends prove the amounts between them."""
     if opening is None or closing is None:
         return
-    if opening + sum(amounts) == closing:
-        found.note(f"The opening and closing balances prove the amounts of {len(amounts)} lines.")
-    else:
-        missing = closing - opening - sum(amounts)
-        found.note(f"The amounts do not fit the balances: {missing} is missing.")
+    missing = closing - opening - sum(amounts)
+    proved = f"The opening and closing balances prove the amounts of {len(amounts)} lines."
+    found.note(f"The amounts do not fit the balances: {missing} is missing." if missing else proved)
 
 
 def read_mt940(data: bytes, found: Findings) -> None:
-    """Read MT940 statements."""
-    import mt940  # noqa: PLC0415 - no other file needs it
-
-    text = _decoded(data)
+    """Read MT940 and MT942 statements."""
+    text = _decoded(data).replace("\r\n", "\n")
     for part in _STATEMENT.split(text):
-        if not part.startswith(":20:"):
-            continue
-        statement = mt940.parse(part)
-        named = statement.data
+        fields = [(name, value.strip("\n")) for name, value in _FIELD.findall(part)]
+        ends = {name: _mt940_balance(value) for name, value in fields if name[:2] in {"60", "62"}}
+        code = next((end[1] for end in ends.values() if end), "")
+        account = next((value for name, value in fields if name[:2] == "25"), "")
         rows: list[list[ParsedCell]] = [list(_TITLES)]
-        lines = [line.data for line in statement]
-        rows += [
-            _mt940_line(line, str(named.get("account_identification") or "")) for line in lines
-        ]
-        found.table(rows)
-        ends = (named.get(f"final_{name}_balance") for name in ("opening", "closing"))
-        opening, closing = (None if end is None else end.amount.amount for end in ends)
-        _told_balances(found, opening, closing, [line["amount"].amount for line in lines])
+        amounts: list[Decimal] = []
+        lost = 0
+        for at, (name, value) in enumerate(fields):
+            if name != "61":
+                continue
+            if (line := _MOVED.fullmatch(value)) is None:
+                lost += 1
+                continue
+            details = list(takewhile(lambda each: each[0] == "86", fields[at + 1 :]))
+            amounts.append(_mt940_sum(line["sum"], line["mark"] in {"D", "RC", "ED"}))
+            told = _mt940_details("\n".join(more for _, more in details))
+            rows.append(_mt940_line(line, amounts[-1], told, code, account))
+        if len(rows) > 1:
+            found.table(rows)
+        if lost:
+            found.note(f"{lost} lines of the statement are not of its format and were not read.")
+            continue
+        opening = ends.get("60F") or ends.get("60M")
+        closing = ends.get("62F") or ends.get("62M")
+        _told_balances(found, opening and opening[0], closing and closing[0], amounts)
     found.text(text)
 
 
-def _mt940_line(line: Mapping[str, Any], account: str) -> list[ParsedCell]:
-    booked = line.get("entry_date") or line.get("guessed_entry_date")
-    name = line.get("applicant_name") or line.get("recipient_name")
-    purpose = line.get("purpose") or line.get("transaction_details")
-    reference = str(line.get("bank_reference") or "")
+def _mt940_balance(text: str) -> tuple[Decimal, str] | None:
+    end = _BALANCE.fullmatch(text)
+    return end and (_mt940_sum(end[3], end[1] == "D"), end[2])
+
+
+def _mt940_sum(text: str, minus: bool) -> Decimal:  # noqa: FBT001
+    return Decimal(text.replace(",", ".")) * (-1 if minus else 1)
+
+
+def _mt940_line(
+    line: re.Match[str], amount: Decimal, told: Mapping[str, str], code: str, account: str
+) -> list[ParsedCell]:
+    value, month = line["day"], line["entry"]
+    valued = f"20{value[:2]}-{value[2:4]}-{value[4:]}"
+    booked = valued
+    if month:
+        # The booking of a value date in December may be in January, and the other way round.
+        turn = {("12", "01"): 1, ("01", "12"): -1}.get((value[2:4], month[:2]), 0)
+        booked = f"{2000 + int(value[:2]) + turn}-{month[:2]}-{month[2:]}"
+    reference = (line["bank"] or "").strip()
     return [
         None,
-        str(booked or line["date"]),
-        str(line["date"]),
-        float(line["amount"].amount),
-        line["currency"],
-        _bare(name),
-        _bare(purpose),
-        account,
+        booked,
+        valued,
+        float(amount),
+        code,
+        _bare(told.get("name")),
+        _bare(told.get("purpose") or line["more"]),
+        account.replace(" ", "").removesuffix(code),
         None if reference in _NONE else reference,
+        None,
+        None,
     ]
+
+
+def _mt940_details(text: str) -> dict[str, str]:
+    """Return the name and the purpose in field 86, in the notations of several countries."""
+    if (numbered := _NUMBERED.match(text)) is not None:
+        parts = text.replace("\n", "")[len(numbered[0]) :].split(numbered[1])[1:]
+        called = ("32", "33") if numbered[1] == "?" else ("32",)
+        name = _joined([part[2:] for part in parts if part[:2] in called])
+        purpose = _joined([part[2:] for part in parts if part[0] in "26"])
+        keyed = _SEPA.split(purpose)
+        named = dict(zip(keyed[1::2], keyed[2::2], strict=True))
+        return {"name": name, "purpose": named.get("SVWZ", keyed[0]) or purpose}
+    whole = _joined(text.split("\n"))
+    keyed = _SLASHED.split(whole)
+    if len(keyed) < 3 or keyed[0].strip():  # noqa: PLR2004 - no key, or text before it
+        return {"purpose": whole}
+    named = dict(zip(keyed[1::2], keyed[2::2], strict=True))
+    # ING writes account, BIC and name into one part, and `USTD//` before a free text.
+    party = named.get("CNTP", "").split("/")
+    purpose = named.get("REMI", "").removeprefix("USTD//")
+    return {"name": named.get("NAME") or "".join(party[2:3]), "purpose": purpose.strip("/")}
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "".join(part if len(part) in _FULL else f"{part} " for part in parts).strip()
 
 
 def _bare(text: Any) -> str | None:
@@ -99,14 +172,17 @@ def read_ofx(data: bytes, found: Findings) -> None:
     account = currency = ""
     rows: list[list[ParsedCell]] = [list(_TITLES)]
     line: dict[str, str] | None = None
-    for end, tag, value in _TAG.findall(text):
-        name, said = tag.upper(), html.unescape(value).strip()
+    group = ""
+    for end, tag, value in _TAG.findall(_CDATA.sub(lambda each: html.escape(each[1]), text)):
+        name, said = tag.upper(), _ENTITY.sub(_entity, value).strip()
         if name == "STMTTRN":
             if end and line is not None:
                 rows.append(_ofx_line(line, currency, account))
             line = None if end else {}
+        elif name in {"CURRENCY", "ORIGCURRENCY"}:
+            group = "" if end else name
         elif line is not None and said:
-            line.setdefault(name, said)
+            line.setdefault(group + name, said)
         elif name == "ACCTID" and said:
             account = said
         elif name == "CURDEF" and said:
@@ -116,8 +192,15 @@ def read_ofx(data: bytes, found: Findings) -> None:
     found.text(text)
 
 
+def _entity(found: re.Match[str]) -> str:
+    """Return the character of an entity; a name that only begins like one stays text."""
+    named = found[1].startswith("#") or f"{found[1]};" in html5
+    return html.unescape(found[0]) if named else found[0]
+
+
 def _ofx_line(line: Mapping[str, str], currency: str, account: str) -> list[ParsedCell]:
-    made, posted = (_ofx_day(line.get(name, "")) for name in ("DTUSER", "DTPOSTED"))
+    days = (_OFX_DAY.match(line.get(name, "")) for name in ("DTUSER", "DTPOSTED"))
+    made, posted = ("-".join(day.groups()) if day else None for day in days)
     amount = line.get("TRNAMT", "")
     return [
         made if made != posted else None,
@@ -125,54 +208,52 @@ def _ofx_line(line: Mapping[str, str], currency: str, account: str) -> list[Pars
         None,
         # OFX uses a point; numbers in another notation stay text.
         float(amount) if _PLAIN.fullmatch(amount) else amount or None,
-        line.get("CURSYM") or currency,
+        line.get("CURRENCYCURSYM") or currency,
         line.get("NAME") or line.get("PAYEE"),
         line.get("MEMO"),
         account,
         line.get("FITID"),
+        None,
+        line.get("ORIGCURRENCYCURSYM"),
     ]
 
 
-def _ofx_day(text: str) -> str | None:
-    day = _OFX_DAY.match(text)
-    return "-".join(day.groups()) if day else None
-
-
-_QIF: Final = {
-    "D": "Date",
-    "T": "Amount",
-    "P": "Payee",
-    "M": "Memo",
-    "N": "Number",
-    "L": "Category",
-}
-_MOVED: Final = frozenset({"type:bank", "type:ccard", "type:cash", "type:oth a", "type:oth l"})
+_QIF: Final = dict(
+    zip("DTPMNL", ("Date", "Amount", "Payee", "Memo", "Number", "Category"), strict=True)
+)
+_OF_ACCOUNTS: Final = frozenset(f"type:{a}" for a in ("bank", "ccard", "cash", "oth a", "oth l"))
+_SPACED: Final = re.compile(r"(?<=[/.'-])\s+|^\s+")
+_SHORT_YEAR: Final = re.compile(r"'(\d{1,2})$")
 
 
 def read_qif(data: bytes, found: Findings) -> None:
     """Read QIF transactions of accounts."""
     text = _decoded(data)
-    rows: list[list[ParsedCell]] = [list(_QIF.values())]
-    rows += [[line.get(key) for key in _QIF] for line in _qif_lines(text)]
+    rows: list[list[ParsedCell]] = [[*_QIF.values(), "Account"]]
+    rows += [[*(line.get(key) for key in _QIF), line.get("!")] for line in _qif_lines(text)]
     if len(rows) > 1:
         found.table(rows)
     found.text(text)
 
 
 def _qif_lines(text: str) -> Iterator[dict[str, str]]:
-    """Yield the transactions of accounts, without those of securities."""
+    """Yield the transactions of accounts, without those of securities; `!` is the account."""
     line: dict[str, str] = {}
-    moved = False
+    section = account = ""
     for raw in text.splitlines():
         key, said = raw[:1], raw[1:].strip()
         if key == "!":
-            moved = said.lower() in _MOVED
+            section, line = said.lower(), {}
         elif key == "^":
-            if moved and "D" in line:
-                yield line
+            if section == "account":
+                account = line.get("N", "")
+            elif section in _OF_ACCOUNTS and "D" in line:
+                yield {"T": line.get("U", ""), **line, "!": account}
             line = {}
-        elif key in _QIF:
-            line.setdefault(key, said.replace(" ", "").replace("'", "/") if key == "D" else said)
+        elif key in _QIF or key == "U":
+            if key == "D":  # Quicken writes 2004 as `' 4`
+                said = _SHORT_YEAR.sub(lambda year: f"/{year[1]:0>2}", _SPACED.sub("", said))
+            line.setdefault(key, said)
 
 
 _STATEMENTS: Final = ("BkToCstmrStmt/Stmt", "BkToCstmrAcctRpt/Rpt", "BkToCstmrDbtCdtNtfctn/Ntfctn")
@@ -187,203 +268,116 @@ def read_xml(data: bytes, found: Findings) -> None:
     match root.tag.rpartition("}")[2]:
         case "Document":
             for path in _STATEMENTS:
-                for statement in _all(root, path):
+                for statement in all_at(root, path):
                     _camt(statement, found)
-        case "Invoice" | "CreditNote":
-            found.record("invoice", _cleaned(_ubl(root)))
-        case "CrossIndustryInvoice" | "CrossIndustryDocument":
-            found.record("invoice", _cleaned(_cii(root)))
+        case "Invoice" | "CreditNote" | "CrossIndustryInvoice" | "CrossIndustryDocument":
+            read_invoice(root, found)
         case _:
             pass
     found.text("\n".join(text.strip() for text in root.itertext() if text.strip()))
 
 
-def _all(node: Element, path: str) -> list[Element]:
-    return node.findall("/".join(f"{{*}}{name}" for name in path.split("/")))
-
-
-def _said(node: Element, *paths: str) -> str:
-    """Return the first text at these paths that is not empty."""
-    return next((text for path in paths for text in _lines(node, path)), "")
-
-
 def _camt(statement: Element, found: Findings) -> None:
-    account = _said(statement, "Acct/Id/IBAN", "Acct/Id/Othr/Id")
+    account = said_at(statement, "Acct/Id/IBAN", "Acct/Id/Othr/Id")
     rows: list[list[ParsedCell]] = [list(_TITLES)]
     amounts: list[Decimal] = []
     waiting = 0
-    for entry in _all(statement, "Ntry"):
-        if _said(entry, "Sts/Cd", "Sts") == "PDNG":
+    for entry in all_at(statement, "Ntry"):
+        if said_at(entry, "Sts/Cd", "Sts") not in {"BOOK", ""}:
             waiting += 1
             continue
-        amount = _camt_amount(entry)
-        amounts.append(amount)
-        rows.append(_camt_line(entry, amount, account))
+        amounts.append(_camt_amount(entry))
+        rows += _camt_lines(entry, amounts[-1], account)
     if len(rows) > 1:
         found.table(rows)
     balances = {
-        _said(each, "Tp/CdOrPrtry/Cd"): _camt_amount(each) for each in _all(statement, "Bal")
+        said_at(each, "Tp/CdOrPrtry/Cd"): _camt_amount(each) for each in all_at(statement, "Bal")
     }
     _told_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
     if waiting:
         found.note(f"{waiting} entries that are not booked yet were left out.")
 
 
+def _camt_lines(entry: Element, amount: Decimal, account: str) -> Iterator[list[ParsedCell]]:
+    """Yield the payments of an entry: its parts if their amounts make it, else the entry."""
+    parts = all_at(entry, "NtryDtls/TxDtls")
+    code = all_at(entry, "Amt")[0].get("Ccy", "")
+    sums = [_camt_part(part, amount, code) for part in parts]
+    known = [each for each in sums if each is not None]
+    if len(parts) > 1 and len(known) == len(parts) and sum(known) == amount:
+        for part, each in zip(parts, known, strict=True):
+            yield _camt_line(entry, [part], each, account)
+    else:
+        yield _camt_line(entry, parts, amount, account)
+
+
+def _camt_part(part: Element, amount: Decimal, code: str) -> Decimal | None:
+    """Return the signed amount of a part in the currency of its entry."""
+    for path in ("Amt", "AmtDtls/TxAmt/Amt"):
+        for each in all_at(part, path):
+            if each.get("Ccy") == code:
+                side = said_at(part, "CdtDbtInd") or ("CRDT" if amount > 0 else "DBIT")
+                return number_at((each.text or "").strip()) * (-1 if side == "DBIT" else 1)
+    return None
+
+
 def _camt_amount(node: Element) -> Decimal:
-    amount = _number(_said(node, "Amt"))
-    return -amount if _said(node, "CdtDbtInd") == "DBIT" else amount
+    amount = number_at(said_at(node, "Amt"))
+    return -amount if said_at(node, "CdtDbtInd") == "DBIT" else amount
 
 
-def _camt_line(entry: Element, amount: Decimal, account: str) -> list[ParsedCell]:
-    role = "Dbtr" if amount > 0 else "Cdtr"
-    details = "NtryDtls/TxDtls"
-    parties = (f"{details}/RltdPties/{who}" for who in (role, f"Ultmt{role}"))
-    several = len(_all(entry, details)) > 1
-    reference = _said(entry, "AcctSvcrRef", f"{details}/Refs/AcctSvcrRef")
-    purpose = " ".join(_lines(entry, f"{details}/RmtInf/Ustrd")) or _said(
-        entry, f"{details}/RmtInf/Strd/CdtrRefInf/Ref", f"{details}/AddtlTxInf", "AddtlNtryInf"
-    )
-    if several:  # a batch booking has no details of each payment
-        purpose = _said(entry, "AddtlNtryInf")
-    names = [path for party in parties for path in (f"{party}/Nm", f"{party}/Pty/Nm")]
+def _camt_line(
+    entry: Element, parts: Sequence[Element], amount: Decimal, account: str
+) -> list[ParsedCell]:
+    reversal = said_at(entry, "RvslInd") in {"true", "1"}
+    came = (amount > 0) is not reversal
+    several = len(parts) > 1
+    names = dict.fromkeys(filter(None, (_camt_party(each, account, came=came) for each in parts)))
+    told = dict.fromkeys(filter(None, map(_camt_purpose, parts)))
+    purposes = list(told) or [said_at(entry, "AddtlNtryInf")]
+    if several:  # the parties of a batch without amounts can be searched in its description
+        purposes = [said_at(entry, "AddtlNtryInf"), *names, *told]
+    own = [ref for each in parts if (ref := said_at(each, "Refs/AcctSvcrRef"))]
+    reference = own[0] if len(parts) == len(own) == 1 else said_at(entry, "AcctSvcrRef")
+    code = all_at(entry, "Amt")[0].get("Ccy", "")
+    others = [] if several else _camt_original(parts, code, amount)
     return [
         None,
         _day(entry, "BookgDt"),
         _day(entry, "ValDt"),
         float(amount),
-        _all(entry, "Amt")[0].get("Ccy", ""),
-        (_said(entry, *names) or None) if not several else None,
-        purpose or None,
+        code,
+        None if several else next(iter(names), None),
+        "; ".join(filter(None, purposes)) or None,
         account or None,
         None if reference in _NONE else reference,
+        *(others or (None, None)),
     ]
 
 
+def _camt_party(part: Element, account: str, *, came: bool) -> str:
+    """Return the other party, which has another account; a reversal keeps the first roles."""
+    role, other = ("Dbtr", "Cdtr") if came else ("Cdtr", "Dbtr")
+    if account and said_at(part, f"RltdPties/{role}Acct/Id/IBAN") == account:
+        role = other
+    parties = (f"RltdPties/{each}" for each in (role, f"Ultmt{role}"))
+    return said_at(part, *(path for each in parties for path in (f"{each}/Nm", f"{each}/Pty/Nm")))
+
+
+def _camt_purpose(part: Element) -> str:
+    return " ".join(lines_at(part, "RmtInf/Ustrd")) or said_at(
+        part, "RmtInf/Strd/CdtrRefInf/Ref", "AddtlTxInf"
+    )
+
+
+def _camt_original(parts: Sequence[Element], code: str, amount: Decimal) -> list[ParsedCell]:
+    """Return the instructed amount and its currency, if that is another one."""
+    for each in (each for part in parts for each in all_at(part, "AmtDtls/InstdAmt/Amt")):
+        if each.get("Ccy", code) != code:
+            original = number_at((each.text or "").strip())
+            return [float(original.copy_sign(amount)), each.get("Ccy", "")]
+    return []
+
+
 def _day(entry: Element, name: str) -> str | None:
-    return _said(entry, f"{name}/Dt", f"{name}/DtTm")[:10] or None
-
-
-def _lines(node: Element, path: str) -> Iterator[str]:
-    return (
-        text for each in _all(node, path) if (text := " ".join("".join(each.itertext()).split()))
-    )
-
-
-def _number(text: str) -> Decimal:
-    """Parse a number with a decimal point and without thousands."""
-    try:
-        return Decimal(text)
-    except InvalidOperation as error:
-        raise Fault("damaged") from error
-
-
-def _plain(text: str) -> float | int | None:
-    if not text:
-        return None
-    number = _number(text)
-    return int(number) if number == number.to_integral_value() else float(number)
-
-
-def _cleaned(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, "", [])}
-
-
-def _ubl(root: Element) -> dict[str, Any]:
-    """Read a UBL invoice or credit note, as in Peppol and XRechnung."""
-    line = "CreditNoteLine" if root.tag.endswith("CreditNote") else "InvoiceLine"
-    quantity = "CreditedQuantity" if root.tag.endswith("CreditNote") else "InvoicedQuantity"
-    seller, buyer = "AccountingSupplierParty/Party", "AccountingCustomerParty/Party"
-    names = ("PartyLegalEntity/RegistrationName", "PartyName/Name")
-    sums, tax, named = "LegalMonetaryTotal", "TaxTotal", ("Item/Name", "Item/Description")
-    return {
-        "invoice_number": _said(root, "ID"),
-        "invoice_date": _said(root, "IssueDate"),
-        "date_due": _said(root, "DueDate", "PaymentMeans/PaymentDueDate"),
-        "currency": _said(root, "DocumentCurrencyCode"),
-        "vendor_name": _said(root, *(f"{seller}/{name}" for name in names)),
-        "customer_name": _said(root, *(f"{buyer}/{name}" for name in names)),
-        "tax_id": _said(root, f"{seller}/PartyTaxScheme/CompanyID"),
-        "subtotal": _plain(_said(root, f"{sums}/TaxExclusiveAmount")),
-        "tax_amount": _plain(_said(root, f"{tax}/TaxAmount")),
-        "tax_rate": _rate(root, f"{tax}/TaxSubtotal/TaxCategory/Percent"),
-        "amount": _plain(_said(root, f"{sums}/TaxInclusiveAmount")),
-        "amount_due": _plain(_said(root, f"{sums}/PayableAmount", f"{sums}/TaxInclusiveAmount")),
-        "iban": _said(root, "PaymentMeans/PayeeFinancialAccount/ID").replace(" ", ""),
-        "payment_terms": _said(root, "PaymentTerms/Note"),
-        "purchase_order": _said(root, "OrderReference/ID"),
-        "notes": _said(root, "Note"),
-        "items": [
-            _item(each, named, quantity, "Price/PriceAmount", "LineExtensionAmount")
-            for each in _all(root, line)
-        ],
-    }
-
-
-def _cii(root: Element) -> dict[str, Any]:
-    """Read a Cross Industry Invoice, as in Factur-X and ZUGFeRD PDFs."""
-    trade = _all(root, "SupplyChainTradeTransaction") or _all(
-        root, "SpecifiedSupplyChainTradeTransaction"
-    )
-    if not trade:
-        raise Fault("damaged")
-    deal = trade[0]
-    agreed, settled = "ApplicableHeaderTradeAgreement", "ApplicableHeaderTradeSettlement"
-    sums = f"{settled}/SpecifiedTradeSettlementHeaderMonetarySummation"
-    tax = f"{settled}/ApplicableTradeTax"
-    of_line = "SpecifiedTradeSettlementLineMonetarySummation"
-    return {
-        "invoice_number": _said(root, "ExchangedDocument/ID"),
-        "invoice_date": _cii_day(_said(root, "ExchangedDocument/IssueDateTime/DateTimeString")),
-        "date_due": _cii_day(
-            _said(deal, f"{settled}/SpecifiedTradePaymentTerms/DueDateDateTime/DateTimeString")
-        ),
-        "currency": _said(deal, f"{settled}/InvoiceCurrencyCode"),
-        "vendor_name": _said(deal, f"{agreed}/SellerTradeParty/Name"),
-        "customer_name": _said(deal, f"{agreed}/BuyerTradeParty/Name"),
-        "tax_id": _said(deal, f"{agreed}/SellerTradeParty/SpecifiedTaxRegistration/ID"),
-        "subtotal": _plain(_said(deal, f"{sums}/TaxBasisTotalAmount")),
-        "tax_amount": _plain(_said(deal, f"{sums}/TaxTotalAmount")),
-        "tax_rate": _rate(deal, f"{tax}/RateApplicablePercent"),
-        "amount": _plain(_said(deal, f"{sums}/GrandTotalAmount")),
-        "amount_due": _plain(_said(deal, f"{sums}/DuePayableAmount", f"{sums}/GrandTotalAmount")),
-        "iban": _said(
-            deal,
-            f"{settled}/SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID",
-        ),
-        "payment_terms": _said(deal, f"{settled}/SpecifiedTradePaymentTerms/Description"),
-        "purchase_order": _said(deal, f"{agreed}/BuyerOrderReferencedDocument/IssuerAssignedID"),
-        "items": [
-            _item(
-                each,
-                ("SpecifiedTradeProduct/Name",),
-                "SpecifiedLineTradeDelivery/BilledQuantity",
-                "SpecifiedLineTradeAgreement/NetPriceProductTradePrice/ChargeAmount",
-                f"SpecifiedLineTradeSettlement/{of_line}/LineTotalAmount",
-            )
-            for each in _all(deal, "IncludedSupplyChainTradeLineItem")
-        ],
-    }
-
-
-def _item(
-    line: Element, description: Sequence[str], quantity: str, price: str, amount: str
-) -> dict[str, Any]:
-    return _cleaned(
-        {
-            "description": _said(line, *description),
-            "quantity": _plain(_said(line, quantity)),
-            "unit_price": _plain(_said(line, price)),
-            "amount": _plain(_said(line, amount)),
-        }
-    )
-
-
-def _cii_day(text: str) -> str:
-    """Convert a date such as `20240131` to ISO 8601."""
-    return f"{text[:4]}-{text[4:6]}-{text[6:8]}" if len(text) == 8 and text.isdigit() else text  # noqa: PLR2004
-
-
-def _rate(node: Element, path: str) -> str | None:
-    """Return the tax rate if the invoice has only one."""
-    rates = {str(_plain(text)) for text in _lines(node, path)}
-    return f"{rates.pop()}%" if len(rates) == 1 else None
+    return said_at(entry, f"{name}/Dt", f"{name}/DtTm")[:10] or None

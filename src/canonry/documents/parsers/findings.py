@@ -112,6 +112,30 @@ class Findings:
             raise Fault("characters")
 
 
+STRUCK: Final = "Struck-out text was left out."
+"""The note on text that its author struck out."""
+
+APART: Final = frozenset({"unread", "seen_at", "rest"})
+"""Members of a record that are no fields: unclear values, its own time, values without a field."""
+
+
+def keep_rest(fields: dict[str, Any], name: str, value: str) -> None:
+    """Keep a value without a field under its name; several of one name become a list."""
+    rest, key = fields.setdefault("rest", {}), name.lower().replace("-", "_")
+    before = rest.get(key)
+    several = before if isinstance(before, list) else [before]
+    if value.strip():
+        rest[key] = value if before is None else [*several, value]
+
+
+def tell(found: Findings, kind: str, fields: Mapping[str, Any]) -> None:
+    """Add a record, and its values as text."""
+    found.record(kind, fields)
+    told = {**fields, **fields.get("rest", {})}
+    said = {key: v if isinstance(v, list) else [v] for key, v in told.items() if key not in APART}
+    found.text("\n".join(f"{key}: {', '.join(map(str, v))}" for key, v in said.items()))
+
+
 def cleaned(text: str) -> str:
     """Remove NUL and lone surrogates, and use line feeds as line ends."""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")

@@ -79,11 +79,12 @@ def read_eml(data: bytes, found: Findings) -> None:
         **_threaded(
             *(str(message.get(name, "")) for name in ("message-id", "in-reply-to", "references"))
         ),
-        "sent_at": _sent(str(message.get("date", ""))),
+        **_sent(next((str(v).strip() for n, v in message.raw_items() if n.lower() == "date"), "")),
         "attachments": [part.get_filename() or part.get_content_type() for part in files],
     }
-    for role in ("from", "to", "cc"):
-        head[role] = _addresses([str(value) for value in message.get_all(role, [])])
+    for role in ("from", "to", "cc", "bcc", "reply-to"):
+        addresses = _addresses([str(value) for value in message.get_all(role, [])])
+        head[role.replace("-", "_")] = addresses
     body = message.get_body(preferencelist=("plain", "html"))
     text = "" if body is None else _text(body, found)
     html = body is not None and body.get_content_subtype() == "html"
@@ -119,11 +120,17 @@ def _attach(part: Message, found: Findings, record: int) -> None:
         found.member(part.get_filename() or "", named, data, record)
 
 
-def _sent(text: str) -> str | None:
+def _sent(text: str) -> dict[str, Any]:
+    """Read the date of a head; `-0000` is UTC at an unknown place, by RFC 5322."""
     try:
-        return _instant(parsedate_to_datetime(text))
+        moment = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
-        return None
+        return {"unread": {"sent_at": [text, "the date is malformed"]}} if text else {}
+    if moment.tzinfo is None and text.endswith(("-0000", "Z")):
+        moment = moment.replace(tzinfo=UTC)
+    if (sent := _instant(moment)) is None:
+        return {"unread": {"sent_at": [text, "the date has no time zone"]}}
+    return {"sent_at": sent}
 
 
 def read_msg(data: bytes, found: Findings) -> None:

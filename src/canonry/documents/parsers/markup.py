@@ -6,9 +6,11 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.documents.parsers.findings import Findings
+from canonry.documents.parsers.findings import STRUCK, Findings
 
 _SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg", "object", "iframe"})
+_STRUCK_TAGS: Final = frozenset({"del", "s", "strike"})
+_LINE_THROUGH: Final = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
 _BLOCKS: Final = frozenset(
     {
         *("address", "article", "aside", "blockquote", "br", "caption", "dd", "div", "dl", "dt"),
@@ -16,6 +18,7 @@ _BLOCKS: Final = frozenset(
         *("hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "title", "tr", "ul"),
     }
 )
+_VOID: Final = frozenset({"br", "hr", "img", "input", "wbr", "col", "meta", "link", "area"})
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _GAPS: Final = re.compile(r"\s+")
 _CHARSET: Final = re.compile(
@@ -55,6 +58,7 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self._found = found
         self._silent = 0
+        self._struck: list[str] = []
         self._line: list[str] = []
         self._lines: list[str] = []
         self._section: str | None = None
@@ -63,6 +67,7 @@ class _Reader(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._struck += self._strikes(tag, dict(attrs).get("style") or "")
         if tag in _SILENT:
             self._silent += 1
         elif tag == "table":
@@ -83,8 +88,16 @@ class _Reader(HTMLParser):
             if tag == "li":
                 self._line.append("- ")
 
+    def _strikes(self, tag: str, style: str) -> list[str]:
+        """Return the tag if it begins, or is within, struck-out text, and has an end."""
+        struck = self._struck or tag in _STRUCK_TAGS or _LINE_THROUGH.search(style)
+        return [tag] if struck and tag not in _VOID else []
+
     @override
     def handle_endtag(self, tag: str) -> None:
+        if tag in self._struck:
+            while self._struck.pop() != tag:
+                pass  # elements within it that have no end
         if tag in _SILENT:
             self._silent = max(0, self._silent - 1)
         elif tag in {"td", "th"}:
@@ -103,7 +116,9 @@ class _Reader(HTMLParser):
 
     @override
     def handle_data(self, data: str) -> None:
-        if self._silent:
+        if self._struck and data.strip():
+            self._found.note(STRUCK)
+        if self._silent or self._struck:
             return
         if self._cell is None:
             self._line.append(data)

@@ -4,6 +4,7 @@ import io
 import posixpath
 import re
 import zipfile
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any, Final
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 from striprtf.striprtf import rtf_to_text
 
 from canonry.documents.parsers.archives import PACKED, measure
-from canonry.documents.parsers.findings import Fault, Findings, ParsedCell
+from canonry.documents.parsers.findings import STRUCK, Fault, Findings, ParsedCell
 from canonry.documents.parsers.markup import read_page
 
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
@@ -25,6 +26,28 @@ _ROWS: Final = frozenset({"table-row", "tr"})
 _CELLS: Final = frozenset({"table-cell", "tc"})
 _MARKS: Final = {"tab": "\t", "line-break": "\n", "br": "\n", "s": " "}
 _SILENT: Final = frozenset({"annotation", "tracked-changes", "note", "fld"})
+_HIDDEN: Final = re.compile(rb"""<(?:row|col)\b[^>]{0,500}\bhidden=["'](?:1|true)""")
+_STRUCK: Final = re.compile(rb"""<strike\s*(?:/>|>|val=["'](?:1|true))""")
+_SHEET: Final = "xl/worksheets/sheet"
+_STYLES: Final = "xl/styles.xml"
+_SHEETS: Final = "xl/_rels/workbook.xml.rels"
+_CELL: Final = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,5})"')
+_UNIT: Final = re.compile(
+    r'\[\$([^\]-]{1,8})(?:-([0-9A-F]{1,8}))?\]|"\s{0,4}([^"\s]{1,8})\s{0,4}"|([\u20ac\xa3\xa5\u20b9$%])'
+)
+_PLACES: Final = "409:USD 1009:CAD C09:AUD 1409:NZD 411:JPY 804:CNY 414:NOK 41D:SEK 406:DKK"
+_OF_PLACES: Final = dict(each.split(":") for each in _PLACES.split())
+"""Currencies by the country of a format, where countries share a sign."""
+
+_CODES: Final = {"\u20ac": "EUR", "\xa3": "GBP", "\u20b9": "INR"}
+_CODE: Final = re.compile(
+    "EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|TRY|ILS|ZAR|BRL"
+    "|MXN|ARS|CLP|COP|PEN|SGD|HKD|TWD|KRW|THB|MYR|IDR|PHP|VND|AED|SAR|EGP|MAD|NGN|KES|UAH|RUB"
+)
+"""Units of cells that are currencies, unlike `PCS` and `KWH`."""
+
+_PAIR: Final = 2
+_Units = dict[tuple[int, int], str]
 _PACKAGE: Final = "{urn:oasis:names:tc:opendocument:xmlns:container}rootfile"
 
 
@@ -42,16 +65,55 @@ def read_docx(data: bytes, found: Findings) -> None:
     if data.startswith(PACKED):
         measure(data, found.bounds.inflated)
     no_image = mammoth.images.img_element(lambda _: {})
-    page = mammoth.convert_to_html(io.BytesIO(data), convert_image=no_image)
+    whole = _with_one_strike(data)
+    page = mammoth.convert_to_html(io.BytesIO(whole), convert_image=no_image)
     read_page(str(page.value), found)
+
+
+def _with_one_strike(data: bytes) -> bytes:
+    """Return a Word document in which double strikes are single ones, which the library knows."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    if not any(b"w:dstrike" in part for part in parts.values()):
+        return data
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
+        for name, part in parts.items():
+            copy.writestr(name, part.replace(b"w:dstrike", b"w:strike"))
+    return written.getvalue()
 
 
 def read_odt(data: bytes, found: Findings) -> None:
     """Read a text of OpenDocument."""
     with _opened(data, found) as archive:
         lines: list[str] = []
-        _gather(_tree(archive, "content.xml"), lines, found)
+        content = _tree(archive, "content.xml")
+        _drop_struck(content, found)
+        _gather(content, lines, found)
         found.text("\n".join(lines))
+
+
+def _drop_struck(tree: Element, found: Findings) -> None:
+    """Empty the struck-out parts of a text of OpenDocument, or of slides."""
+    styles = {
+        _value(style, "name")
+        for style in tree.iter()
+        if _name(style) == "style"
+        and any(_value(each, "text-line-through-style") not in {"", "none"} for each in style)
+    }
+    for each in tree.iter():
+        own = next((part for part in each if _name(part) == "rPr"), None)
+        slide = own is not None and _value(own, "strike") not in {"", "noStrike"}
+        if slide or (styles and _value(each, "style-name") in styles):
+            tail = each.tail
+            each.clear()
+            each.tail = tail
+            found.note(STRUCK)
+
+
+def _value(element: Element, name: str) -> str:
+    """Return an attribute by its name in any namespace."""
+    return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
 def read_pptx(data: bytes, found: Findings) -> None:
@@ -60,7 +122,9 @@ def read_pptx(data: bytes, found: Findings) -> None:
         names = archive.namelist()
         for page in sorted(int(m[1]) for name in names if (m := _SLIDE.fullmatch(name))):
             lines: list[str] = []
-            _gather(_tree(archive, f"ppt/slides/slide{page}.xml"), lines, found)
+            slide = _tree(archive, f"ppt/slides/slide{page}.xml")
+            _drop_struck(slide, found)
+            _gather(slide, lines, found)
             found.text("\n".join(lines), page=page)
 
 
@@ -124,17 +188,108 @@ def _name(element: Element) -> str:
 
 def read_xlsx(data: bytes, found: Findings) -> None:
     """Read a workbook of any program, sheet by sheet."""
+    marks: dict[str, _Units] = {}
     if data.startswith(PACKED):
         measure(data, found.bounds.inflated)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            marks = dict(_marks(archive, found))
     book = python_calamine.load_workbook(io.BytesIO(data))
+    shown = python_calamine.SheetVisibleEnum.Visible
+    hidden = {each.name for each in book.sheets_metadata if each.visible != shown}
     for name in book.sheet_names:
+        if name in hidden:
+            found.note(f'The sheet "{name}" is hidden and was not read.')
+            continue
         sheet = book.get_sheet_by_name(name)
         if sheet.total_height * sheet.total_width > found.bounds.cells:
             raise Fault("cells")
         rows = [[_cell(value) for value in row] for row in sheet.to_python()]
-        found.table(rows, name=name)
-        lines = (" | ".join("" if c is None else str(c) for c in row) for row in rows)
-        found.text("\n".join(line for line in lines if line.strip(" |")), section=name)
+        top, left = sheet.start or (0, 0)
+        units = {
+            (y - top, x - left): unit
+            for (y, x), unit in marks.get(name, {}).items()
+            if 0 <= y - top < len(rows) and 0 <= x - left < len(rows[0])
+        }
+        for y, x in [at for at, unit in units.items() if unit == STRUCK]:
+            rows[y][x] = None
+            found.note(STRUCK)
+        said = [
+            [_shown(c, units.get((y, x), "")) for x, c in enumerate(row)]
+            for y, row in enumerate(rows)
+        ]
+        found.table(_with_currencies(rows, units), name=name)
+        found.text(
+            "\n".join(line for line in map(" | ".join, said) if line.strip(" |")), section=name
+        )
+
+
+def _marks(archive: zipfile.ZipFile, found: Findings) -> Iterator[tuple[str, _Units]]:
+    """Yield the units that the formats of cells show, by sheet; note hidden rows and strikes."""
+    parts = set(archive.namelist())
+    if any(each.startswith(_SHEET) and _HIDDEN.search(archive.read(each)) for each in parts):
+        found.note("Hidden rows or columns of a sheet were read. Check whether they count.")
+    if not {_STYLES, _SHEETS, "xl/workbook.xml"} <= parts:
+        return
+    units, struck = _units(_tree(archive, _STYLES)), False
+    files = {each.get("Id"): each.get("Target", "") for each in _tree(archive, _SHEETS)}
+    for sheet in _tree(archive, "xl/workbook.xml").iter():
+        file = posixpath.join("/xl", files.get(_value(sheet, "id"), ""))[1:]
+        if _name(sheet) == "sheet" and file in parts:
+            cells = {}
+            for letters, row, style in _CELL.findall(archive.read(file)):
+                if unit := units.get(style):
+                    column = sum((c - 64) * 26**n for n, c in enumerate(letters[::-1]))
+                    cells[int(row) - 1, column - 1] = unit
+            struck |= STRUCK in cells.values()
+            yield sheet.get("name", ""), cells
+    if not struck and _STRUCK.search(archive.read(_STYLES)):
+        found.note("Struck-out cells of a sheet were read. Check whether they count.")
+
+
+def _units(styles: Element) -> Mapping[bytes, str]:
+    """Return the unit of each format, such as `EUR` or `%`, and `STRUCK` for struck-out cells."""
+    lists = {_name(each): list(each) for each in styles}
+    codes = {e.get("numFmtId"): e.get("formatCode", "") for e in lists.get("numFmts", ())}
+    codes |= dict.fromkeys(("9", "10"), "%")
+    strikes = [[e for e in font if _name(e) == "strike"] for font in lists.get("fonts", ())]
+    struck = {str(n) for n, e in enumerate(strikes) if e and e[0].get("val", "1") in {"1", "true"}}
+    units: dict[bytes, str] = {}
+    for number, style in enumerate(lists.get("cellXfs", ())):
+        sign = _UNIT.search(codes.get(style.get("numFmtId"), ""))
+        unit = (
+            ""
+            if sign is None
+            else _OF_PLACES.get(sign[2] or "") or next(filter(None, sign.groups()))
+        )
+        if unit := STRUCK if style.get("fontId") in struck else unit:
+            units[str(number).encode()] = unit
+    return units
+
+
+def _shown(cell: ParsedCell, unit: str) -> str:
+    """Return a cell as its sheet shows it: with its unit, and never with three decimals."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return "" if cell is None else str(cell)
+    if unit == "%":
+        return f"{round(cell * 100, 10):g}%"
+    # Three decimals would look like thousands.
+    exact = isinstance(cell, float) and cell == round(cell, 3) != round(cell, 2)
+    return f"{cell:.4f} {unit}".strip() if exact else f"{cell} {unit}".strip()
+
+
+def _with_currencies(rows: list[list[ParsedCell]], units: _Units) -> list[list[ParsedCell]]:
+    """Add a column with the currencies of a table's formats, unless it names some itself."""
+    codes: dict[int, str | None] = {}
+    for (y, x), unit in units.items():
+        code = _CODES.get(unit, unit)
+        if isinstance(rows[y][x], int | float) and _CODE.fullmatch(code):
+            codes[y] = code if codes.get(y, code) == code else None
+    titles = [c for row in rows[: min(codes, default=0)][-1:] for c in row if c is not None]
+    named = any(isinstance(c, str) and _CODE.fullmatch(c) for row in rows for c in row)
+    if named or len(titles) <= _PAIR or not all(isinstance(each, str) for each in titles):
+        return rows
+    codes[min(codes) - 1] = "Currency"
+    return [[*row, codes.get(y)] for y, row in enumerate(rows)]
 
 
 read_xls = read_ods = read_xlsx

@@ -10,6 +10,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from ctypes import c_ushort
 from math import ceil, sqrt
 from statistics import median
 from typing import Any, Final
@@ -29,6 +30,13 @@ _BLANK: Final = 0.8
 """The largest gap between neighbouring words, in widths of a letter."""
 
 _COLUMNS_MAX: Final = 400
+_LETTER: Final = 6.0
+"""The width in points of a letter in a field, whose box is as wide as the field."""
+
+_FILES_MAX: Final = 100
+_ATTACHED_MAX: Final = 1 << 26
+"""The most embedded files that are read, and their bytes together."""
+
 _POINTS_MAX: Final = 4_000_000
 _SCALE: Final = 2.0
 """Pixels of a picture for a point of the page, unless the page is too large."""
@@ -41,7 +49,8 @@ _YELLOW: Final = (bytes(range(256)), bytes(n * 90 // 100 for n in range(256)),
 _HYPHENS: Final = {0x2: "-\n", 0xFFFE: "-\n"}
 """Codes that the library returns for a hyphen at the end of a line."""
 
-PageWord = tuple[str, tuple[float, float, float, float]]
+Edges = tuple[float, float, float, float]
+PageWord = tuple[str, Edges]
 """A text, and its left, top, right and bottom in points from the page's upper left corner."""
 
 
@@ -58,10 +67,12 @@ def main() -> None:
 
 def _opened(data: bytes) -> PdfDocument:
     try:  # files that only restrict printing open with the empty password
-        return PdfDocument(data)
+        document = PdfDocument(data)
+        document.init_forms()
     except PdfiumError as error:
         encrypted = error.err_code == raw.FPDF_ERR_PASSWORD
         raise Fault("encrypted" if encrypted else "damaged") from error
+    return document
 
 
 def _read(
@@ -77,16 +88,65 @@ def _read(
     left, boxes_left = characters_max, _BOXES_MAX if laid_out else 0
     for number in range(1, len(document) + 1):
         title = titles.get(number, title)
-        text, words, pictured = _page(document[number - 1], boxes=boxes_left > 0)
+        page = document[number - 1]
+        notes = list(_annotations(page, document.formenv))
+        text, words, pictured = _page(page, boxes=boxes_left > 0)
+        placed = [(said, box) for name, said, box in notes if name]
+        if number <= laid_out:
+            layout.append(_laid_out([*words, *placed]) or text)
+            pictures += [number] if pictured and not text.strip() else []
+        for name, said, box in notes:
+            line = f"{name}: {said}" if name else said
+            text = f"{text}\n{line}"
+            words += [(word, box) for word in line.split()] if words else []
         left, boxes_left = left - len(text), boxes_left - len(words)
         if left < 0:
             raise Fault("characters")
         pages.append((number, title, text, [edge for _, box in words for edge in box]))
-        if number <= laid_out:
-            layout.append(_laid_out(words) or text)
-            pictures += [number] if pictured and not text.strip() else []
-    invoice = _invoice(document) if laid_out else None
-    return {"pages": pages, "layout": layout, "invoice": invoice, "pictures": pictures}
+    attached = _attached(document) if laid_out else {}
+    invoice = next((attached.pop(name) for name in [*attached] if name.lower() in _INVOICES), None)
+    files = list(attached.items())
+    found = {"pages": pages, "layout": layout, "pictures": pictures}
+    return {**found, "invoice": invoice, "files": files}
+
+
+def _annotations(page: PdfPage, forms: Any) -> Iterator[tuple[str, str, Edges]]:
+    """Yield the fields of a form with their names and values, and comments without a name."""
+    for place in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, place)
+        try:
+            name, said = "", _read_text(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+            if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET and forms:
+                name, said = _field(forms, annotation)
+            edges = raw.FS_RECTF()
+            raw.FPDFAnnot_GetRect(annotation, edges)
+        finally:
+            raw.FPDFPage_CloseAnnot(annotation)
+        if said := cleaned(said).strip():
+            left, top = _shown(page, edges.left, edges.top)
+            right, bottom = _shown(page, edges.right, edges.bottom)
+            wide = min(right, left + _LETTER * len(said)) if name else right
+            yield cleaned(name).strip(), said, (left, top, wide, bottom)
+
+
+def _field(forms: Any, annotation: Any) -> tuple[str, str]:
+    """Return the name and the value of a field; a box that is not ticked has no value."""
+    name = _read_text(raw.FPDFAnnot_GetFormFieldAlternateName, forms, annotation)
+    name = name or _read_text(raw.FPDFAnnot_GetFormFieldName, forms, annotation)
+    said = _read_text(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
+    kind = raw.FPDFAnnot_GetFormFieldType(forms, annotation)
+    if kind in {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}:
+        ticked = raw.FPDFAnnot_IsChecked(forms, annotation)
+        said = (said if kind == raw.FPDF_FORMFIELD_RADIOBUTTON else "yes") if ticked else ""
+    return name or "field", "" if kind == raw.FPDF_FORMFIELD_PUSHBUTTON else said
+
+
+def _read_text(read: Callable[..., int], *about: Any) -> str:
+    """Return a text in UTF-16 from a function that copies it into a buffer."""
+    size = read(*about, None, 0)
+    buffer = (c_ushort * (size // 2 + 1))()
+    read(*about, buffer, size)
+    return bytes(buffer)[:size].decode("utf-16-le", "replace").rstrip("\0")
 
 
 def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
@@ -174,14 +234,18 @@ def _line(words: Sequence[PageWord], unit: float) -> str:
     return said
 
 
-def _invoice(document: PdfDocument) -> str | None:
-    """Return the embedded invoice in base64; None if it is missing or broken."""
-    with suppress(Exception):
-        for number in range(document.count_attachments()):
+def _attached(document: PdfDocument) -> dict[str, str]:
+    """Return the embedded files in base64 by name; broken ones are ignored."""
+    found: dict[str, str] = {}
+    left = _ATTACHED_MAX
+    for number in range(min(document.count_attachments(), _FILES_MAX)):
+        with suppress(Exception):
             attached = document.get_attachment(number)
-            if attached.get_name().lower() in _INVOICES:
-                return b64encode(bytes(attached.get_data())).decode()
-    return None
+            data = bytes(attached.get_data())
+            left -= len(data)
+            if left > 0:
+                found[cleaned(attached.get_name())] = b64encode(data).decode()
+    return found
 
 
 def _titles(document: PdfDocument) -> dict[int, str]:

@@ -3,8 +3,10 @@
 import io
 import json
 import re
+import tomllib
 import zlib
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
@@ -91,7 +93,7 @@ _STREAMS: Final = (
 _PACKED: Final = {
     "xl/workbook.xml": FileType.XLSX,
     "xl/workbook.bin": FileType.XLSX,
-    "word/document.xml": FileType.DOCX,
+    "word/document": FileType.DOCX,
     "ppt/presentation.xml": FileType.PPTX,
 }
 _NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
@@ -125,35 +127,9 @@ _POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
 """The first line of an mbox message and the beginning of its head."""
 
 _HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
-_NAMES: Final = (
-    "csv html json eml vcf ics jsonl mbox pdf rtf epub zip msg xlsx xls ods docx odt pptx png "
-    "jpeg heic markdown"
-)
-_SUFFIXES: Final = {
-    **{name: FileType[name.upper()] for name in _NAMES.split()},
-    "tsv": FileType.CSV,
-    "md": FileType.MARKDOWN,
-    "htm": FileType.HTML,
-    "ndjson": FileType.JSONL,
-    "txt": FileType.PLAIN,
-    "jpg": FileType.JPEG,
-}
-_SYNONYMS: Final = {
-    "text/x-markdown": FileType.MARKDOWN,
-    "text/tab-separated-values": FileType.CSV,
-    "application/csv": FileType.CSV,
-    "text/json": FileType.JSON,
-    "application/xhtml+xml": FileType.HTML,
-    "text/x-vcard": FileType.VCF,
-    "text/directory": FileType.VCF,
-    "image/jpg": FileType.JPEG,
-    "image/heif": FileType.HEIC,
-    "text/rtf": FileType.RTF,
-    "application/x-zip-compressed": FileType.ZIP,
-    "application/x-ndjson": FileType.JSONL,
-    "application/ndjson": FileType.JSONL,
-    "application/jsonlines": FileType.JSONL,
-}
+_NAMES: Final = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text("utf-8"))
+_SUFFIXES: Final = {name: FileType[kind] for name, kind in _NAMES["suffixes"].items()}
+_SYNONYMS: Final = {name: FileType[kind] for name, kind in _NAMES["media"].items()}
 
 
 def kind_of(data: bytes, hint: FileHint) -> FileType:
@@ -246,7 +222,7 @@ def _packed(data: bytes) -> FileType:
         if named.strip() == kind.value.encode():
             return kind
     for name, kind in _PACKED.items():
-        if name in names:
+        if any(each.startswith(name) for each in names):  # `document2.xml` is a document too
             return kind
     if any(declared(FileHint(name=name)) for name in names):
         return FileType.ZIP

@@ -21,8 +21,17 @@ from canonry.canon.ports.files import (
     Record,
     Table,
 )
+from canonry.documents.parsers.findings import STRUCK
 from canonry.documents.readers.kinds import declared, kind_of
-from canonry.documents.readers.structured import decoded, guessed, records_of, sections, table_of
+from canonry.documents.readers.structured import (
+    decoded,
+    front_matter,
+    guessed,
+    records_of,
+    sections,
+    table_of,
+    without_struck,
+)
 from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 
@@ -79,8 +88,8 @@ async def _read_pdf(
 ) -> tuple[Sequence[Part], Mapping[str, Any]]:
     """Return the pages of a PDF with text, each with its title in the outline, and the raw reply.
 
-    With `laid_out`, the reply has the `layout` of the pages, the embedded `invoice` in base64, and
-    the numbers of pages without text as `pictures`.
+    With `laid_out`, the reply has the `layout` of the pages, the embedded `invoice` and other
+    `files` in base64, and the numbers of pages without text as `pictures`.
 
     Raises:
         InvalidInput: `document.damaged`, `document.encrypted` or `document.too-large`.
@@ -113,6 +122,8 @@ def _fault(fault: str, limits: DocumentLimits) -> CanonryError:
 
 
 _AT_ONCE: Final = 2
+_SHORT: Final = 10_000
+"""A text of at most so many bytes is read faster than a thread is started."""
 _PARSERS: Final = "canonry.documents.parsers"
 _SECTIONED_MAX: Final = 2_000_000
 """The most characters of Markdown that is split at headings; longer text takes minutes."""
@@ -120,7 +131,8 @@ _SECTIONED_MAX: Final = 2_000_000
 _MODULES: Final = {
     "archives": (FileType.ZIP,),
     "banks": (FileType.MT940, FileType.OFX, FileType.QIF, FileType.XML),
-    "calendars": (FileType.ICS, FileType.VCF),
+    "calendars": (FileType.ICS,),
+    "cards": (FileType.VCF,),
     "mail": (FileType.EML, FileType.MBOX, FileType.MSG),
     "markup": (FileType.HTML,),
     "office": (
@@ -163,6 +175,8 @@ class LocalReader(DocumentReader):
         if kind is DocumentType.PDF:
             async with self._turn:
                 parts, _ = await _read_pdf(data, self._limits)
+        elif len(data) <= _SHORT:
+            parts = _read_text(data, kind, charset, self._limits)
         else:
             parts = await asyncio.to_thread(_read_text, data, kind, charset, self._limits)
         if sum(len(part.text) for part in parts) > self._limits.characters:
@@ -188,7 +202,9 @@ class LocalReader(DocumentReader):
             bounds = replace(self._limits, seconds=self._limits.file_seconds)
             async with self._turn:
                 parts, said = await _read_pdf(data, bounds, laid_out=True)
-                reading = replace(reading, parts=tuple(parts), layout="\n".join(said["layout"]))
+                files = (Member(data=b64decode(f), hint=FileHint(name=n)) for n, f in said["files"])
+                layout = "\n".join(said["layout"])
+                reading = replace(reading, parts=tuple(parts), layout=layout, members=tuple(files))
                 if said["pictures"]:
                     reading = await self._with_pictures(data, reading, said["pictures"])
                 if not said["invoice"]:
@@ -273,7 +289,10 @@ class LocalReader(DocumentReader):
                     text = f"[{lines}]"
                 return replace(reading, parts=whole, records=records_of(text, self._limits.cells))
             case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
-                return replace(reading, parts=tuple(sections(text)))
+                records, below, faults = front_matter(without_struck(text))
+                struck = (STRUCK,) if len(without_struck(text)) < len(text) else ()
+                reading = replace(reading, records=records, notes=(*notes, *faults, *struck))
+                return replace(reading, parts=tuple(sections(below)))
             case _:
                 return replace(reading, parts=whole)
 

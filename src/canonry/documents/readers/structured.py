@@ -176,6 +176,45 @@ def _damaged(what: str) -> InvalidInput:
     return InvalidInput("document.damaged", message)
 
 
+_STRUCK: Final = re.compile(
+    r"(?<!~)~~(?=[^\s~])[^~\n]{1,2000}?(?<=\S)~~(?!~)|<(del|s|strike)\b[^>]{0,200}>.{0,2000}?</\1>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def without_struck(text: str) -> str:
+    """Return Markdown without struck-out text, which does not hold any more."""
+    return _STRUCK.sub("", text)
+
+
+FRONT: Final = "front matter"
+"""The kind of the record with the values at the top of a Markdown file."""
+
+_FRONT_MAX: Final = 100_000
+
+
+def front_matter(text: str) -> tuple[tuple[Record, ...], str, tuple[str, ...]]:
+    """Return the values at the top of Markdown, the text below them, and notes.
+
+    All values are texts, lists and mappings: types are left to the schema. YAML that is broken, or
+    that repeats parts by reference and could grow without bounds, stays a part of the text.
+    """
+    preamble = _PREAMBLE.match(text)
+    if preamble is None or len(preamble[1]) > _FRONT_MAX:
+        return (), text, ()
+    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - needed for front matter only
+
+    try:
+        grows = any(isinstance(each, yaml.AliasToken) for each in yaml.scan(preamble[1]))
+        read = None if grows else yaml.load(preamble[1], Loader=yaml.BaseLoader)  # noqa: S506
+    except (yaml.YAMLError, RecursionError):
+        read = None
+    if not isinstance(read, dict) or not all(isinstance(name, str) for name in read):
+        return (), text, ("The front matter is no YAML with names and values. It is kept as text.",)
+    fields = {name: value for name, value in read.items() if name and value not in ("", [], {})}
+    return (Record(kind=FRONT, fields=fields),), text[preamble.end() :], ()
+
+
 _Heading: TypeAlias = tuple[int, int, int, str]
 """The line of a heading, the line after it, its level, and its title."""
 

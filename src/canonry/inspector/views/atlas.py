@@ -21,7 +21,7 @@ from canonry.readmodels.edges import Direction, Tick, kind_of
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.ids import EntityId
 from canonry.world.domain.atlas import Atlas, Exit, Place
-from canonry.world.domain.drawing import spots_of
+from canonry.world.domain.drawing import Spot, points_of, spots_of
 from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
 PLACES_MAX: Final = 500
@@ -55,12 +55,12 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     query = EntityQuery(entity_type=WorldType.LOCATION, limit=PLACES_MAX)
     page = await query_entities(canon, caller, query, universe_id=world.space)
     known = await then.those(page.items, WorldType.LOCATION)
-    ways = [e for e in await _edges(then, EXIT, *map(EntityId, known)) if e.to_id in known]
-    ways = [each for each in ways if kind_of(each) in _DIRECTIONS]
+    exits = await then.edges(EXIT, *map(EntityId, known), kinds=None) if known else ()
+    ways = [each for each in exits if each.to_id in known and kind_of(each) in _DIRECTIONS]
     realms = await _joined(then, WITHIN, known, (WorldType.REALM,), outward=True)
     here = await _joined(then, LOCATED_IN, known, MOVERS, outward=False)
     layers = await _joined(then, LAYER_OF, known, (WorldType.LAYER,), outward=False)
-    at, width, height = _drawn(known, ways, then.id_of(None))
+    at, (width, height) = _drawn(known, ways, then.id_of(None))
     inside = dict.fromkeys(one.id for each in realms.values() for one in each)
     order = {realm: number % _COLOURS for number, realm in enumerate(inside)}
     out: dict[str, list[Seen]] = defaultdict(list)
@@ -103,10 +103,6 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     }
 
 
-async def _edges(then: WorldAt, rel_type: str, *ids: EntityId) -> Sequence[Relation]:
-    return await then.edges(rel_type, *ids, kinds=None) if ids else ()
-
-
 async def _joined(
     then: WorldAt,
     rel_type: str,
@@ -131,7 +127,7 @@ async def _joined(
 
 def _drawn(
     places: Mapping[str, Entity], ways: Sequence[Relation], starter: str
-) -> tuple[Mapping[str, tuple[int, int]], int, int]:
+) -> tuple[Mapping[str, Spot], Spot]:
     """Return a point for each location, as worlds draw them, and the size of the drawing."""
     exits: dict[str, list[Exit]] = defaultdict(list)
     for way in ways:
@@ -144,12 +140,4 @@ def _drawn(
         ),
     )
     spots = spots_of(drafted) if places else {}
-    left = min((x for x, _ in spots.values()), default=0)
-    top = min((y for _, y in spots.values()), default=0)
-    at = {
-        key: (_MARGIN + (x - left) * _UNIT, _MARGIN + (y - top) * _UNIT)
-        for key, (x, y) in spots.items()
-    }
-    width = max((x for x, _ in at.values()), default=0) + _MARGIN
-    height = max((y for _, y in at.values()), default=0) + _MARGIN
-    return at, width, height
+    return points_of(spots, unit=_UNIT, margin=_MARGIN)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk, desk_of, known_at
+from canonry.assistant.desk import Desk, desk_of
 from canonry.assistant.rows import Row, rows_of
 from canonry.canon.queries.listings import ChosenSpace, list_spaces, query_asserted, query_entities
 from canonry.canon.session.caller import Caller
@@ -131,15 +131,13 @@ async def search(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     text = arguments["text"]
     asked = frozenset(FoundKind(each) for each in arguments.get("kinds", ()) if each in _KINDS)
     found = await find_things(
-        canon,
+        desk.canon,
         ThingSearch(
             space=desk.space.id,
             text=text,
             kinds=asked or frozenset(FoundKind),
             about=frozenset() if entity is None else family_of(entity),
             entity_type=arguments.get("type"),
-            at=await desk.time(arguments, "at"),
-            known_at=known_at(arguments),
             limit=FOUND_MAX,
         ),
     )

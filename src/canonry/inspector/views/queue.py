@@ -22,7 +22,6 @@ from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import Account, require
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.log import as_of, one_as_of
 from canonry.inspector.views.places import Seen, place_of
 from canonry.inspector.views.things import NAMING, LinkTo, called, link_of, links, references_in
 from canonry.language.texts.visible import visible
@@ -234,26 +233,11 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
         pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
         told = {"total": found.total, "pairs": await _pairs(desk, pairs), "cut": found.truncated}
         return {**seen, **told}
-    if "as_known_at" in arguments:
-        return await _once(desk, arguments, seen)
     asked = ProposalQuery(types=WAITING, asks=ASKS[what], limit=PAGE, offset=offset)
-    page = await list_proposals(canon, caller, asked, universe_id=desk.space.id)
+    page = await list_proposals(desk.canon, caller, asked, universe_id=desk.space.id)
     waiting = [await waiting_of(desk, each) for each in page.items]
+    seen |= {"past": True} if "as_known_at" in arguments else {}
     return {**seen, "total": page.total, "waiting": waiting}
-
-
-async def _once(desk: Desk, arguments: Arguments, seen: Seen) -> Seen:
-    """Return the items pending at an earlier time, among the newest; without decisions."""
-    first = await list_proposals(
-        desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
-    )
-    query = ProposalQuery(limit=PAGE_MAX, offset=max(0, first.total - PAGE_MAX))
-    page = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
-    then = await as_of(desk, page.items, {"as_known_at": arguments["as_known_at"]})
-    asking = [each for each in then if ASKS[seen["what"]].intersection(each.asks)]
-    offset = arguments.get("offset", 0)
-    waiting = [await waiting_of(desk, each) for each in asking[offset : offset + PAGE]]
-    return {**seen, "total": len(asking), "waiting": waiting, "past": True}
 
 
 async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:
@@ -392,22 +376,21 @@ async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
     `loose` are the proposals without a turn on this page.
     """
     desk = await desk_of(canon, caller, arguments, "of")
-    reading = await get_scene(canon, caller, arguments["of"], turns=0)
-    scene = await one_as_of(desk, reading.scene, arguments)
+    reading = await get_scene(desk.canon, caller, arguments["of"], turns=0)
+    scene = reading.scene
     page = await get_turns(
-        canon, caller, scene.id, after=int(arguments.get("offset", 0)) - 1, limit=TURNS
+        desk.canon, caller, scene.id, after=int(arguments.get("offset", 0)) - 1, limit=TURNS
     )
-    turns = await as_of(desk, page.turns, arguments)
-    shown = {turn.id for turn in turns}
+    shown = {turn.id for turn in page.turns}
     outcomes: dict[str | None, list[Seen]] = {}
     where: dict[str, tuple[str | None, Proposal]] = {
         each.id: (each.turn_id, each) for each in reading.proposals.items
     }
     where |= await _citing(desk, shown)
-    proposals = await as_of(desk, (each for _, each in where.values()), arguments)
+    proposals = await desk.holding(each for _, each in where.values())
     made = [str(p.decision.canonical_id) for p in proposals if p.decision]
-    things = (await canon.seen_by(caller).things(made)).values()
-    stood = [each.id for each in await as_of(desk, things, arguments)]
+    things = (await desk.canon.seen_by(caller).things(made)).values()
+    stood = [each.id for each in await desk.holding(things)]
     became = {each.id: each for each in await links(desk, stood)}
     for proposal in proposals:
         outcome = _outcome(proposal, await waiting_of(desk, proposal), became)
@@ -426,7 +409,7 @@ async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
                 "speaker": page.names.get(turn.entity_id or "", ""),
                 "outcomes": outcomes.get(turn.id, ()),
             }
-            for turn in turns
+            for turn in page.turns
         ],
         "loose": [o for turn, each in outcomes.items() if turn not in shown for o in each],
         "total": page.total,
@@ -466,7 +449,6 @@ async def seen_story(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
     story = await desk.thing(arguments["of"], Story, path="/of")
     assert isinstance(story, Story)  # noqa: S101 - the kind was asked for
     query = SceneQuery(story_id=story.id, limit=SCENES)
-    page = await query_scenes(canon, caller, query, universe_id=story.space)
-    scenes = await as_of(desk, page.items, arguments)
-    story = await one_as_of(desk, story, arguments)
-    return {"space": await place_of(desk), "story": story, "scenes": scenes, "total": page.total}
+    page = await query_scenes(desk.canon, caller, query, universe_id=story.space)
+    place = await place_of(desk)
+    return {"space": place, "story": story, "scenes": page.items, "total": page.total}

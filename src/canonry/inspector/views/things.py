@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk, desk_of, known_at
+from canonry.assistant.desk import Desk, desk_of
+from canonry.assistant.explaining import SUCCESSORS
 from canonry.assistant.rows import kind_of, rows_of
 from canonry.canon.judging.contents import CONTENT_SHAPES, Holding
 from canonry.canon.ports.files import FileType
@@ -15,7 +16,6 @@ from canonry.canon.queries.names import title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.log import as_of, one_as_of
 from canonry.inspector.views.places import Seen, place_of
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Thing, Tombstone
@@ -76,7 +76,9 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
     if isinstance(thing, _EXPLAINED):
         found = await explain(canon, caller, thing.id)
         seen = {each.id: each for each in found.observations}
-        marks += [_said(each) for each in found.observations if each.position != thing.position]
+        for each in (e for e in found.observations if e.position != thing.position):
+            names = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in each.fields)
+            marks.append(RibbonMark(when=each.recorded_at, how="said", says=names, id=each.id))
         if isinstance(thing, Entity):
             fields = await _fields(desk, thing, seen)
             known, ties = await _around(desk, thing)
@@ -92,6 +94,7 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
         "name": called(thing),
         "within": await _within(desk, thing),
         "about": await links(desk, _named(thing)),
+        "successors": await links(desk, [i for n in SUCCESSORS if (i := getattr(thing, n, None))]),
         "audience": audience_of(thing),
         "explained": isinstance(thing, _EXPLAINED),
         "apart": isinstance(thing, Relation) and thing.rel_type == DIFFERENT_FROM,
@@ -221,11 +224,6 @@ def _mark(thing: Thing, how: str) -> RibbonMark:
     return RibbonMark(when=Instant(when or 0), how=how, says=called(thing), id=thing.id)
 
 
-def _said(seen: Observation) -> RibbonMark:
-    names = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in seen.fields)
-    return RibbonMark(when=seen.recorded_at, how="said", says=names, id=seen.id)
-
-
 PAGE: Final = 50
 PART_MAX: Final = 20_000
 """The most characters of a page of a file that are shown."""
@@ -252,12 +250,11 @@ async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> S
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
     assert isinstance(source, Source)  # noqa: S101 - the kind was asked for
-    source = await one_as_of(desk, source, arguments)
     offset = arguments.get("offset", 0)
-    page = await query_snippets(canon, caller, source.id, limit=PAGE, offset=offset)
-    passages = await as_of(desk, page.items, arguments)
-    resting = await _resting(desk, arguments)
-    said = await _values(desk, source, arguments)
+    page = await query_snippets(desk.canon, caller, source.id, limit=PAGE, offset=offset)
+    passages = page.items
+    resting = await _resting(desk)
+    said = await _values(desk, source)
     value = arguments.get("value", "")
     marked = [(value, "")] if value else []
     marked += [(str(each), field) for _, fields in said for field, each in fields.items()]
@@ -338,7 +335,7 @@ async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> bytes:
     return await picture_of(canon, caller, source, arguments["page"], boxes)
 
 
-async def _resting(desk: Desk, arguments: Arguments) -> dict[str, list[str]]:
+async def _resting(desk: Desk) -> dict[str, list[str]]:
     """Return citation -> the facts of the space with it."""
     found: dict[str, list[str]] = defaultdict(list)
     if desk.space.opened is None:
@@ -346,20 +343,16 @@ async def _resting(desk: Desk, arguments: Arguments) -> dict[str, list[str]]:
     query = FactQuery(limit=_LOOKED_AT)
     ids = {"universe_id": desk.space.id, "entity_id": None}
     page = await query_asserted(desk.canon, desk.caller, query, **ids)
-    for fact in await as_of(desk, page.items, arguments):
+    for fact in await desk.holding(page.items):
         for each in fact.evidence:
             if len(found[each.ref]) < PAGE:
                 found[each.ref].append(fact.id)
     return found
 
 
-async def _values(
-    desk: Desk, source: Source, arguments: Arguments
-) -> Sequence[tuple[Entity, Mapping[str, Any]]]:
+async def _values(desk: Desk, source: Source) -> Sequence[tuple[Entity, Mapping[str, Any]]]:
     """Return the values of observations from the source, with their entities."""
-    page = await desk.canon.state.observations_from(source.id, limit=PAGE, offset=0)
-    then = known_at(arguments)
-    seen = [each for each in page.items if then is None or each.recorded_at <= then]
+    seen = (await desk.canon.state.observations_from(source.id, limit=PAGE, offset=0)).items
     who = await desk.canon.seen_by(desk.caller).roots(each.entity_id for each in seen)
     return [
         (who[each.entity_id], {n.removeprefix(PROPERTY_PREFIX): v for n, v in said.items()})

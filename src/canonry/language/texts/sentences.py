@@ -345,12 +345,10 @@ class _Borders:
         """Return the best border after `begin`, at most `most`."""
         near = self._all[bisect_right(self._all, begin) : bisect_right(self._all, most)]
         if near:
-            return min(near, key=lambda border: self._distance(border, ideal))
+            far = {border: _MID_PARAGRAPH for border in near if border not in self._paragraphs}
+            return min(near, key=lambda border: abs(border - ideal) * far.get(border, 1))
         gaps = [found.end() for found in _GAP.finditer(self._text, begin, most)]
         return gaps[-1] if gaps and gaps[-1] > begin else most
-
-    def _distance(self, border: int, ideal: int) -> float:
-        return abs(border - ideal) * (1 if border in self._paragraphs else _MID_PARAGRAPH)
 
     def begin(self, end: int, shared: int) -> int:
         """Return the start of the next excerpt, at a sentence about `shared` before `end`.

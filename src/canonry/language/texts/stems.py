@@ -1,10 +1,12 @@
 """Words, their stems, and names in texts."""
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -44,50 +46,14 @@ _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
 _BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
-_STOP_WORDS: Final = {
-    "english": (
-        "a about after all also am an and any are as at be because been before being but by can"
-        " could did do does doing for from had has have having he her here hers him his how i if in"
-        " into is it its just me more most my no nor not of off on once only or other our out over"
-        " own s same she should so some such t than that the their them then there these they this"
-        " those to too until up very was we were what when where which while who whom why will"
-        " with would you your"
-    ),
-    "german": (
-        "aber als am an auch auf aus bei bin bis das dass dem den der des die doch du durch ein"
-        " eine einem einen einer er es fur hat hatte ich ihm ihn ihr im in ist ja kein man mein mit"
-        " nach nicht noch nun nur oder ohne sein sich sie sind so uber um und uns von vor war warum"
-        " was wenn wer wie wir wird wo zu zum zur"
-    ),
-    "french": (
-        "a au aux avec c ce ces cette d dans de des du elle en est et eux il ils j je l la le les"
-        " leur lui m ma mais me mes mon n ne nos notre nous on ou par pas pour qu que qui s sa sans"
-        " se ses son sont sur ta te toi tu un une vos votre vous y"
-    ),
-    "spanish": (
-        "a al algo como con cual cuando de del donde el ella ellos en era es esta este fue ha hay"
-        " la las le lo los mas me mi muy no nos o para pero por porque que quien se ser si sin"
-        " sobre son su sus te tiene tu un una y ya yo"
-    ),
-    "italian": (
-        "a ad al alla anche che chi ci come con cosa cui da dal dei del della di dove e ed era gli"
-        " ha ho i il in io la le lei lo lui ma mi mia mio ne nei nel nella non o per perche piu"
-        " quando quello questo se si sono su sua suo tra un una"
-    ),
-    "portuguese": (
-        "a ao aos as com como da das de do dos e ela ele em entre era essa esse esta este eu foi"
-        " ha isso ja mais mas me meu na nao nas no nos o onde os ou para pela pelo por qual quando"
-        " que quem se sem seu sua tem um uma voce"
-    ),
-    "dutch": (
-        "aan al als bij dan dat de den der deze die dit door een en er ge geen had heb hebben"
-        " heeft het hier hij hoe ik in is ja je kan maar me mijn naar niet nog nu of om onder ons"
-        " ook op over te tot u uit van voor waar was wat we wel werd wie wij ze zich zijn"
-        " zo"
-    ),
-}
-STOP_WORDS: Final = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
+_WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+STOP_WORDS: Final = {name: frozenset(words.split()) for name, words in _WORDS["stop"].items()}
 """Insignificant words by language, as `terms_of` cuts them."""
+DENYING: Final = {name: frozenset(words.split()) for name, words in _WORDS["deny"].items()}
+"""Denying words of each language, as `terms_of` cuts them.
+
+The languages are separate: "sin" denies in Spanish only, and Portuguese "no" is "in the".
+"""
 
 _STOPPED_IN: Final = {
     word: tuple(language for language, stops in STOP_WORDS.items() if word in stops)
@@ -101,13 +67,13 @@ def is_stop_word(term: str) -> bool:
 
 
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
-    """Return the languages with the most stop words among `terms`; several if equal."""
-    stops = [term for term in terms if term in _STOPPED_IN]
-    if not stops:
-        return (DEFAULT,)
-    evidence = Counter([language for term in stops for language in _STOPPED_IN[term]])
-    most = max(evidence.values())
-    return tuple([language for language in STOP_WORDS if evidence.get(language) == most])
+    """Return the languages with the most stop words among terms or counts; several if equal."""
+    counts = terms if isinstance(terms, Counter) else Counter(terms)
+    evidence: dict[str, int] = {}
+    for term, language in [(t, one) for t in counts for one in _STOPPED_IN.get(t, ())]:
+        evidence[language] = evidence.get(language, 0) + counts[term]
+    most = max(evidence.values(), default=0)
+    return tuple([one for one in STOP_WORDS if evidence.get(one) == most]) or (DEFAULT,)
 
 
 def stems_of(text: str) -> tuple[str, ...]:

@@ -198,6 +198,15 @@ class Entity(EntityDraft):
         """The text that a name pattern searches: the normal form of each name, one a line."""
         return "\n".join(self.known_as)
 
+    def has_name(self, pattern: str) -> bool:
+        """Return whether a name contains `pattern`, with `*` and `%` for any characters."""
+        rest = self.searched
+        for part in normalised_name(pattern).replace("%", "*").split("*"):
+            _, found, rest = rest.partition(part) if part else ("", "any", rest)
+            if not found:
+                return False
+        return True
+
     @property
     def description(self) -> str:
         """The current description: its own, else that of a member."""

@@ -18,6 +18,7 @@ from canonry.values.ids import (
 )
 from canonry.values.moments import SECOND, Instant, Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.values.statements import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class Veil:
     ended: bool | None = None
     until: Instant | None = None
     superseded_by: str | None = None
+    said_ends: tuple[Instant | None, ...] = ()
     level: CanonLevel | None = None
     replaced_by: str | None = None
     retcon_reason: str | None = None
@@ -84,12 +86,17 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation(RelationDraft):
-    """A relation in the log, with its current state; `again` lists its repetitions."""
+    """A relation in the log, with its current state; `again` lists its repetitions.
+
+    `said_ends` are the ends that were recorded without a successor. One of them holds whenever no
+    successor ends the relation.
+    """
 
     again: tuple[SaidAgain, ...] = ()
     replaced_by: RelationId | None = None
-    superseded_by: RelationId | None = None
+    superseded_by: str | None = None
     retcon_reason: str | None = None
+    said_ends: tuple[Instant | None, ...] = ()
     told: int = 1
     told_at: Instant | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -150,12 +157,18 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact(FactDraft):
-    """A fact in the log, with its current state."""
+    """A fact in the log, with its current state.
+
+    `statements` are the statements in its words, found by version `reader` of the reader. If
+    `reader` is None, its words were never read.
+    """
 
     replaced_by: FactId | None = None
-    superseded_by: FactId | None = None
+    superseded_by: str | None = None
     retcon_reason: str | None = None
     veils: tuple[Veil, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    reader: int | None = None
     created_at: Instant
     position: int
     changed_at: int
@@ -167,7 +180,7 @@ class Fact(FactDraft):
 
     @property
     def superseded(self) -> bool:
-        """Return whether another fact superseded it."""
+        """Return whether another item superseded it."""
         return self.superseded_by is not None or self.until is not None
 
     @property

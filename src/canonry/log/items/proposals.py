@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import ProposalId, SceneId, SpaceId, TurnId
@@ -11,76 +11,11 @@ from canonry.values.moments import Instant
 from canonry.values.provenance import Authority, Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merging:
-    """Two entities are one; `kept` replaces `merged`."""
-
-    kept: str
-    merged: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retconning:
-    """An item never existed or was never true."""
-
-    thing: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correcting:
-    """A field of an entity has another value: its name, description or a property."""
-
-    entity: str
-    field: str
-    value: Any
-
-
-UpkeepAct: TypeAlias = Merging | Retconning | Correcting
-
-
-def ids_of(asked: UpkeepAct) -> tuple[str, ...]:
-    """Return the items that the maintenance request is about."""
-    match asked:
-        case Merging():
-            return (asked.kept, asked.merged)
-        case Retconning():
-            return (asked.thing,)
-        case Correcting():
-            return (asked.entity,)
-
-
-def render_upkeep(asked: UpkeepAct, reason: str) -> dict[str, Any]:
-    """Return the content of a proposal for a maintenance request; `reason` is its justification."""
-    does: dict[str, Any]
-    match asked:
-        case Merging():
-            does = {"does": "merge", "from_entity_id": asked.merged, "to_entity_id": asked.kept}
-        case Retconning():
-            does = {"does": "retcon", "thing_id": asked.thing}
-        case Correcting():
-            does = {"does": "correction", "entity_id": asked.entity}
-            does |= {"field": asked.field, "value": asked.value}
-    return {**does, "reason": reason}
-
-
-def read_upkeep(content: Mapping[str, Any]) -> UpkeepAct:
-    """Read the maintenance request from the content of a proposal."""
-    match content:
-        case {"does": "merge", "from_entity_id": merged, "to_entity_id": kept}:
-            return Merging(kept=kept, merged=merged)
-        case {"does": "retcon", "thing_id": thing}:
-            return Retconning(thing=thing)
-        case _:
-            return Correcting(
-                entity=content["entity_id"], field=content["field"], value=content["value"]
-            )
-
-
 class ProposalType(StrEnum):
     """The kind of change that a proposal would make.
 
-    `world`: actions in a world, judged by gates of their own. `upkeep`: a merge, retcon or
-    correction that only a reviewer can carry out.
+    `world`: actions in a world, judged by gates of their own. `upkeep`: a merge, a retcon or a
+    correction of a field (`does` in its content) that only a reviewer can carry out.
     """
 
     FACT = "fact"

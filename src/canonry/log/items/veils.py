@@ -24,6 +24,7 @@ from canonry.values.audience import (
 from canonry.values.fields import revised
 from canonry.values.merge import join
 from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T")
 VEILS_MAX: Final = 4
@@ -135,25 +136,48 @@ def ended(thing: Any, audience: Audience, at: int, **end: Any) -> Mapping[str, A
 
     Secret parts about its end are dropped once all readers know the same.
     """
+    alone = end["ended"] and end["superseded_by"] is None and isinstance(thing, Relation)
+    said = (end["until"],) if alone else ()
     if not covers(audience, thing.audience):
-        return {"veils": veiled(thing, audience, at, **end)}
-    others = (revised(v, **_AS_OTHERS) if _end_in(v) == end else v for v in thing.veils)
+        return {"veils": veiled(thing, audience, at, **end, said_ends=said)}
+    others = (
+        revised(v, **_AS_OTHERS, said_ends=()) if _end_in(v) == end else v for v in thing.veils
+    )
     telling = tuple(v for v in others if revised(v, at=0, before=0) != Veil(audience=v.audience))
-    return {**_end(thing, end), "veils": telling}
+    kept = {"said_ends": said} if said else {}
+    return {**_end(thing, end), **kept, "veils": telling}
 
 
 def resumed(thing: Any, audience: Audience, at: int, fallen: str | None) -> Mapping[str, Any]:
     """Return the changes of an item whose end by `fallen` is undone for an audience.
 
-    If only they knew of that end, the end that others know of, if any, applies to them again.
+    An end that was recorded without a successor applies again. If only they knew of the end by
+    `fallen`, the end that others know of, if any, applies to them again. If `fallen` had retconned
+    the item, it is canon again, and its end stays.
     """
+    seen: Any = as_seen(thing, viewer_of(audience)) or thing
+    if fallen is not None and (seen.level, seen.replaced_by) == (CanonLevel.RETCONNED, fallen):
+        return _restored(thing, audience, at)
     own = next((veil for veil in thing.veils if veil.audience == audience), None)
     if fallen is not None and own is not None and own.superseded_by == fallen:
         veils = veiled(thing, audience, at, **_AS_OTHERS)
-        seen: Any = as_seen(revised(thing, veils=veils), viewer_of(audience))
-        if seen.superseded_by != fallen:
+        then: Any = as_seen(revised(thing, veils=veils), viewer_of(audience))
+        if then.superseded_by != fallen:
             return {"veils": veils}
-    return ended(thing, audience, at, **{**_AS_OTHERS, "ended": False})
+    if not isinstance(seen, Relation) or not seen.said_ends:
+        return ended(thing, audience, at, **{**_AS_OTHERS, "ended": False})
+    if fallen is None:
+        return {**ended(thing, audience, at, **{**_AS_OTHERS, "ended": False}), "said_ends": ()}
+    said = {"ended": True, "until": seen.said_ends[-1], "superseded_by": None}
+    return ended(thing, audience, at, **said)
+
+
+def _restored(thing: Any, audience: Audience, at: int) -> Mapping[str, Any]:
+    """Return the changes of an item whose retcon is undone for an audience."""
+    blank = {"replaced_by": None, "retcon_reason": None}
+    if thing.level is CanonLevel.RETCONNED:
+        return {"level": CanonLevel.CANON, **blank}
+    return {"veils": veiled(thing, audience, at, level=None, **blank)}
 
 
 def _end_in(veil: Veil) -> dict[str, Any]:

@@ -6,14 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Protocol
+from typing import Final, Protocol
 
 from canonry.log.commits import Append, Commit, Dating, Draft, Outcome, Position
+from canonry.log.entries import CHANGE_KINDS, Erased
 from canonry.log.ports.world import Clock, Identities
-from canonry.log.sealing import Sealed, seal, unseal
-from canonry.values.errors import BrokenInvariant, NotFound
+from canonry.log.sealing import Sealed, fault_in, seal, unseal
+from canonry.values.errors import BrokenInvariant, Conflict, NotFound
 from canonry.values.ids import CommitId, SpaceId
+from canonry.values.json_values import decode_json
 from canonry.values.moments import Instant
+
+_ERASED: Final = CHANGE_KINDS[Erased]
 
 
 class Blobs(Protocol):
@@ -43,6 +47,36 @@ class Blobs(Protocol):
     @abstractmethod
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         """Return up to `limit` digests after `after`, in order."""
+
+
+def require_fit(sealed: Sealed, *, after: Position, previous: str, is_known: bool = False) -> None:
+    """Refuse a commit of an import that does not follow the end of its log.
+
+    The end is the position `after` with the hash `previous`. A commit that `is_known` has an id
+    that is already in the log.
+
+    Raises:
+        Conflict: `ledger.chain-broken`.
+    """
+    fault = fault_in(sealed, position=Position(after + 1), previous=previous)
+    if fault is None and is_known:
+        fault = "a commit with this id is already in the log"
+    if fault is not None:
+        raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
+
+
+def entries_about(
+    body: bytes, parts: Sequence[object | None], targets: frozenset[str]
+) -> frozenset[int]:
+    """Return the entries of a commit that are about the targets and still have a payload.
+
+    The entry that records the erasure keeps its payload, which names the erased ids and the reason.
+    """
+    return frozenset(
+        n
+        for n, (kind, _, ids, _) in enumerate(decode_json(body)["entries"])
+        if kind != _ERASED and not targets.isdisjoint(ids) and parts[n] is not None
+    )
 
 
 def genuine(data: bytes | None, digest: str) -> bytes:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.resources import files
 from typing import Any, Final
+
+from canonry.values.json_values import decode_json, read_value
 
 # The vocabulary of a catalog: kinds of items, their states, and the relations between kinds.
 #
@@ -24,23 +27,7 @@ PUBLISHED: Final = "published"
 ARCHIVED: Final = "archived"
 STATUSES: Final = (DRAFT, PUBLISH_REQUESTED, PUBLISHED, ARCHIVED)
 
-DIFFICULTIES: Final = ("beginner", "intermediate", "advanced")
 CONCEPT_KINDS: Final = ("standard", "model", "comparison")
-SOURCE_TYPES: Final = ("rss", "webpage", "comment", "reply", "video", "other")
-SOURCE_STATUSES: Final = ("ingested", "triaged", "used", "archived")
-CAPTURERS: Final = ("human", "llm", "system")
-PLATFORMS: Final = (
-    "website",
-    "x",
-    "youtube",
-    "github",
-    "reddit",
-    "hackernews",
-    "substack",
-    "linkedin",
-    "discord",
-    "other",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +38,10 @@ class Joint:
     target: str
 
 
+_TOLD: Final = decode_json(files(__package__).joinpath("catalog_tables.json").read_bytes())
+
 RELATIONS: Final[Mapping[str, Joint]] = {
-    "GUIDE_USES_CONCEPT": Joint(source="guide", target="concept"),
-    "GUIDE_EXPLAINS_CONCEPT": Joint(source="guide", target="concept"),
-    "GUIDE_REFERENCES_SOURCE": Joint(source="guide", target=SOURCE_ITEM),
-    "CONCEPT_RELATES_TO_CONCEPT": Joint(source="concept", target="concept"),
-    "CONCEPT_REFERENCES_SOURCE": Joint(source="concept", target=SOURCE_ITEM),
-    "NEWS_DERIVED_FROM_SOURCE": Joint(source="news", target=SOURCE_ITEM),
-    "NEWS_REFERENCES_SOURCE": Joint(source="news", target=SOURCE_ITEM),
-    "NEWS_REFERENCES_CONCEPT": Joint(source="news", target="concept"),
-    "PROJECT_IMPLEMENTS_CONCEPT": Joint(source="project", target="concept"),
-    "PROJECT_REFERENCES_SOURCE": Joint(source="project", target=SOURCE_ITEM),
-    "PROJECT_HAS_GUIDE": Joint(source="project", target="guide"),
-    "DISTRIBUTION_PROMOTES_GUIDE": Joint(source=DISTRIBUTION_EVENT, target="guide"),
-    "DISTRIBUTION_PROMOTES_CONCEPT": Joint(source=DISTRIBUTION_EVENT, target="concept"),
-    "DISTRIBUTION_PROMOTES_PROJECT": Joint(source=DISTRIBUTION_EVENT, target="project"),
-    "DISTRIBUTION_PROMOTES_NEWS": Joint(source=DISTRIBUTION_EVENT, target="news"),
-    "VIDEO_EXPLAINS_GUIDE": Joint(source=VIDEO, target="guide"),
-    "VIDEO_EXPLAINS_CONCEPT": Joint(source=VIDEO, target="concept"),
-    "VIDEO_EXPLAINS_PROJECT": Joint(source=VIDEO, target="project"),
-    "VIDEO_EXPLAINS_NEWS": Joint(source=VIDEO, target="news"),
+    name: Joint(**kinds) for name, kinds in _TOLD["relations"].items()
 }
 """The nineteen relation types; each joins items of one kind with items of one kind."""
 
@@ -148,134 +119,31 @@ class CatalogTable:
         return next(column for column in self.columns if column.name == name)
 
 
-def _id(name: str = "id") -> Column:
-    return Column(name=name, form=Form.UUID, required=True)
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "content kinds": CONTENT_KINDS,
+    "item kinds": ITEM_KINDS,
+    "statuses": STATUSES,
+    "concept kinds": CONCEPT_KINDS,
+    "relations": tuple(RELATIONS),
+    **{name: tuple(words) for name, words in _TOLD["words"].items()},
+}
+"""The words that several columns of the file take, by the name that stands there for them."""
 
 
-def _name(name: str, *, empty: bool = False) -> Column:
-    return Column(name=name, required=True, longest=NAME_MAX, empty=empty)
+def _column(told: Mapping[str, Any]) -> Column:
+    words, default = told.get("words", ()), told.get("default")
+    members = {
+        **told,
+        "words": _WORDS[words] if isinstance(words, str) else words,
+        "default": tuple(default) if isinstance(default, list) else default,
+    }
+    return read_value(members, Column)
 
-
-def _word(name: str, words: tuple[str, ...], *, default: str | None = None) -> Column:
-    return Column(name=name, form=Form.WORD, words=words, default=default)
-
-
-def _kind(name: str, words: tuple[str, ...]) -> Column:
-    return Column(name=name, form=Form.WORD, required=True, words=words)
-
-
-def _instants(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(name=name, form=Form.INSTANT) for name in names)
-
-
-PROJECTS: Final = CatalogTable(
-    array="projects",
-    noun="project",
-    unique="slug",
-    title="name",
-    columns=(
-        _id(),
-        _name("name"),
-        _name("slug", empty=True),
-        Column(name="description"),
-        *_instants(CREATED_AT, UPDATED_AT),
-    ),
-)
-ENTITIES: Final = CatalogTable(
-    array="entities",
-    noun="entity",
-    title="title",
-    told="summary",
-    unique="slug",
-    columns=(
-        _id(),
-        _id("projectId"),
-        _kind("entityType", CONTENT_KINDS),
-        _name("title"),
-        _name("slug", empty=True),
-        Column(name="summary"),
-        _word("difficulty", DIFFICULTIES),
-        _word("conceptKind", CONCEPT_KINDS),
-        Column(name="comparisonTargets", form=Form.UUIDS, default=()),
-        Column(name="repoUrl", form=Form.ADDRESS),
-        Column(name="repoDefaultBranch"),
-        Column(name="license"),
-        _word("status", STATUSES, default=DRAFT),
-        Column(name="canonicalUrl", form=Form.ADDRESS),
-        Column(name="contentRef", form=Form.ADDRESS),
-        *_instants("publishedAt", "archivedAt", "lastVerifiedAt", CREATED_AT, UPDATED_AT),
-    ),
-)
-SOURCE_ITEMS: Final = CatalogTable(
-    array="sourceItems",
-    noun="source item",
-    kind=SOURCE_ITEM,
-    title="url",
-    told="operatorIntent",
-    unique="url",
-    columns=(
-        _id(),
-        _id("projectId"),
-        _kind("sourceType", SOURCE_TYPES),
-        _word("platform", PLATFORMS, default="other"),
-        Column(name="url", form=Form.ADDRESS, required=True, empty=False),
-        *_instants("capturedAt"),
-        _word("capturedBy", CAPTURERS, default="human"),
-        Column(name="contentHash"),
-        Column(name="snapshotRef", form=Form.ADDRESS),
-        Column(name="snapshotMime"),
-        Column(name="snapshotBytes", form=Form.COUNT),
-        Column(name="operatorIntent", required=True),
-        Column(name="notes"),
-        _word("status", SOURCE_STATUSES, default="ingested"),
-        *_instants("archivedAt"),
-        Column(name="sourceFeedId", form=Form.UUID),
-        *_instants(CREATED_AT, UPDATED_AT),
-    ),
-)
-
-
-def _outlet(array: str, noun: str, kind: str) -> CatalogTable:
-    """Return a table of publications elsewhere about one entity."""
-    return CatalogTable(
-        array=array,
-        noun=noun,
-        kind=kind,
-        title="externalUrl",
-        columns=(
-            _id(),
-            _id("projectId"),
-            _kind("platform", PLATFORMS),
-            Column(name="externalUrl", form=Form.ADDRESS, required=True, empty=False),
-            _word("status", STATUSES, default=DRAFT),
-            *_instants("publishedAt", "archivedAt"),
-            _kind("primaryEntityType", CONTENT_KINDS),
-            _id("primaryEntityId"),
-            *_instants(CREATED_AT, UPDATED_AT),
-        ),
-    )
-
-
-DISTRIBUTION_EVENTS: Final = _outlet("distributionEvents", "distribution event", DISTRIBUTION_EVENT)
-VIDEOS: Final = _outlet("videos", "video", VIDEO)
-RELATION_ROWS: Final = CatalogTable(
-    array="relations",
-    noun="relation",
-    columns=(
-        _id(),
-        _id("projectId"),
-        _kind("fromEntityType", ITEM_KINDS),
-        _id("fromEntityId"),
-        _kind("toEntityType", ITEM_KINDS),
-        _id("toEntityId"),
-        _kind("relationType", tuple(RELATIONS)),
-        Column(name="notes"),
-        *_instants(CREATED_AT),
-    ),
-)
 
 TABLES: Final[Mapping[str, CatalogTable]] = {
-    table.array: table
-    for table in (PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS)
+    told["array"]: CatalogTable(**{**told, "columns": tuple(map(_column, told["columns"]))})
+    for told in _TOLD["tables"]
 }
 """The arrays of a catalog file, ordered so that rows refer only to earlier ones."""
+
+PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS = TABLES.values()

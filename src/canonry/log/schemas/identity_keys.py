@@ -1,6 +1,6 @@
 """Identity keys and identifiers, by which records are recognised as one entity."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b, sha256
@@ -10,6 +10,7 @@ from canonry.language.texts.stems import name_parts
 from canonry.language.texts.visible import skeleton, unaccented, without_sightless
 from canonry.log.items.entities import LABEL_MAX, Entity, says
 from canonry.log.items.veils import homed
+from canonry.log.schemas.contradictions import contradict
 from canonry.log.schemas.narrative import NAME, EntityType
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.values.calendar_dates import read_date
@@ -17,6 +18,7 @@ from canonry.values.ids import EntityId, SpaceId
 from canonry.values.json_values import (
     amount,
     company_name,
+    document_number,
     email_address,
     encode_json,
     folded,
@@ -44,6 +46,7 @@ _FIELD_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "phone": phone_number,
     "website": web_domain,
     "domain": web_domain,
+    **dict.fromkeys(("invoice_number", "receipt_number", "contract_number"), document_number),
     **dict.fromkeys(
         ("vendor_name", "customer_name", "merchant_name", "organization", "legal_name"),
         company_name,
@@ -62,26 +65,40 @@ BETWEEN: Final = "\x1f"
 _Form: TypeAlias = Callable[[Any], str | None]
 
 
+class Detail(NamedTuple):
+    """A field that distinguishes records with one key: its value in normal form, and as given."""
+
+    name: str
+    value: str
+    given: Any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """The key of a record under one rule, in normal form.
 
-    `apart` maps fields to values that distinguish records with the same key.
+    `apart` are the values that distinguish records with the same key.
     """
 
     rule: str
     key: str
-    apart: tuple[tuple[str, str], ...] = ()
+    apart: tuple[Detail, ...] = ()
 
     @property
     def full_key(self) -> str:
         """The key of a second entity with the same key."""
-        return f"{self.key}{BETWEEN}{_joined(self.apart)}" if self.apart else self.key
+        if not self.apart:
+            return self.key
+        return f"{self.key}{BETWEEN}{_joined(each[:2] for each in self.apart)}"
 
-    def differs_from(self, other: "Identity") -> bool:
-        """Return whether both have a distinguishing field with different values."""
-        theirs = dict(other.apart)
-        return any(theirs.get(name, value) != value for name, value in self.apart)
+    def contradicts(self, other: "Identity", entity_type: str, agreed: Container[str] = ()) -> bool:
+        """Return whether both have a distinguishing field, none of `agreed`, that differs."""
+        theirs = {each.name: each for each in other.apart if each.name not in agreed}
+        return any(
+            contradict(entity_type, ours.name, ours[1:], theirs[ours.name][1:])
+            for ours in self.apart
+            if ours.name in theirs
+        )
 
 
 def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
@@ -118,14 +135,19 @@ class KeyReader:
     """Input of a rule -> its name in keys, the fields with their normal forms, whether all count.
     """
 
+    _told_apart: dict[str, tuple[tuple[str, _Form], ...]] = field(init=False)
+    """Distinguishing input -> the fields with their normal forms."""
+
     _rules: tuple[tuple[_Asked, _Asked, _Asked], ...] = field(init=False)
     """Each rule's required inputs, optional inputs and distinguishing fields."""
 
     def __post_init__(self) -> None:
         """Prepare the schema's rules."""
         self._rules = tuple((r.fields, r.optional, r.told_apart_by) for r in self.schema.identity)
-        asked = dict.fromkeys(names for rule in self._rules for part in rule for names in part)
+        asked = dict.fromkeys(n for rule in self._rules for part in rule[:2] for n in part)
         self._forms = {names: self._forms_of(names) for names in asked}
+        apart = dict.fromkeys(names for rule in self._rules for names in rule[2])
+        self._told_apart = {names: self._forms_of(names)[1] for names in apart}
 
     def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
         """Return the identities under all rules that fit, the strongest first."""
@@ -135,11 +157,18 @@ class KeyReader:
                 Identity(
                     rule="+".join([name for name, _ in used]),
                     key=_joined(used),
-                    apart=tuple([parts[names][0] for names in apart if names in parts]),
+                    apart=tuple([each for names in apart for each in self._detail(fields, names)]),
                 )
                 for used, apart in self._fitting(parts)
             ]
         )
+
+    def _detail(self, fields: Mapping[str, Any], names: str) -> Iterator[Detail]:
+        """Yield the first value of a distinguishing input, if it has one."""
+        for name, form in self._told_apart[names]:
+            if (given := fields.get(name)) is not None and (value := form(given)):
+                yield Detail(label_of(names), value, given)
+                return
 
     def keys(self, fields: Mapping[str, Any]) -> list[str]:
         """Return only the keys of the identities."""
@@ -206,11 +235,8 @@ def bounded(key: str) -> str:
     if len(key) <= KEY_MAX:
         return key
     parts = (part.partition(":") for part in key.split(BETWEEN))
-    return BETWEEN.join(f"{name}:{_hashed(value)}" for name, _, value in parts)
-
-
-def _hashed(text: str) -> str:
-    return blake2b(text.encode(), digest_size=_HASH_BYTES).hexdigest()
+    hashed = ((name, blake2b(text.encode(), digest_size=_HASH_BYTES)) for name, _, text in parts)
+    return BETWEEN.join(f"{name}:{digest.hexdigest()}" for name, digest in hashed)
 
 
 def rule_of(key: str) -> str:
@@ -276,20 +302,15 @@ LOOK_MARK: Final = "\x1d"
 PART_MARK: Final = "\x1c"
 """Starts a word of a person's name."""
 
-_CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
+CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_OTHERS: Final = _words(
-    """
-    contact_id domain email emails external_id iban id isbn linkedin_url phone phones session_id
-    sku slug tax_id transaction_id tx_hash url uuid vat_id website
-    """
-)
+_OTHERS = """
+contact_id domain email emails external_id iban id isbn linkedin_url phone phones session_id
+sku slug tax_id transaction_id tx_hash url uuid vat_id website
+"""
+IDENTIFIERS: Final = frozenset(_OTHERS.split())
 _NUMBER: Final = "_number"
 
 
@@ -327,10 +348,7 @@ def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
 
 
 def borne_by(
-    entity_type: str,
-    observation: Observation,
-    keys: KeyReader | None,
-    standing: Mapping[str, Any],
+    entity_type: str, observation: Observation, keys: KeyReader | None, standing: Mapping[str, Any]
 ) -> frozenset[str]:
     """Return all identifiers that an observation gives its entity.
 
@@ -393,7 +411,7 @@ def looks_of(borne: Iterable[str]) -> set[str]:
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     """Return the skeletons of the names in a record, as `looks_of` does."""
-    given = [fields[name] for name in _CALLED if name in fields]
+    given = [fields[name] for name in CALLED if name in fields]
     if not given:
         return _NOTHING
     names = [one for each in given for one in (each if isinstance(each, list) else (each,))]
@@ -428,7 +446,7 @@ def fields_said(observation: Observation, keys: KeyReader | None) -> dict[str, A
 def _is_known(entity_type: str, field: str) -> bool:
     return (
         field in _NAMES
-        or field in _OTHERS
+        or field in IDENTIFIERS
         or field.endswith(_NUMBER)
         or field == f"{entity_type}_id"
     )
@@ -463,7 +481,7 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
     if text is None:
         return _NOTHING
     special = _special_form(entity_type, field, one)
-    called = field in _CALLED
+    called = field in CALLED
     looks = looks_in(entity_type, {field: one}) if called else _NOTHING
     is_character = called and entity_type == EntityType.CHARACTER
     parts = frozenset(map(part_mark, name_parts(one))) if is_character else _NOTHING
@@ -489,6 +507,7 @@ def meant_by(text: str) -> tuple[str, ...]:
         web_domain(text),
         company_name(text),
         person_name(text),
+        document_number(text),
     )
     return tuple(dict.fromkeys(form[:KEY_MAX] for form in forms if form))
 

@@ -1,10 +1,12 @@
 """Types, fields and relations of the narrative contract."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
+from canonry.values.attributes.table import IN_USE, attribute, built_in, with_attributes
 from canonry.values.errors import InvalidInput
 from canonry.values.merge import FRAGMENT, LAST_WRITE, LATEST, PROPERTY, TAG_SET, MergePolicy
 from canonry.values.merge import NAMES as NAME_POLICY
@@ -42,29 +44,37 @@ class RelationType:
     excludes: frozenset[str] = frozenset()
 
 
-RELATION_TYPES: Final = {
-    each.name: each
-    for each in (
-        RelationType(name="LOCATED_IN", one_target=True),
-        RelationType(name="OWNS", one_origin=True),
-        RelationType(name="MEMBER_OF"),
-        RelationType(name="ALLY_OF", symmetric=True, excludes=frozenset({"ENEMY_OF"})),
-        RelationType(name="ENEMY_OF", symmetric=True, excludes=frozenset({"ALLY_OF"})),
-        RelationType(name="KNOWS"),
-        RelationType(name="PARTICIPATED_IN"),
-        RelationType(name="DERIVES_FROM", one_target=True),
-        RelationType(name="LIVES_IN", one_target=True),
-        RelationType(name="BORN_IN", one_target=True),
-        RelationType(name="RULES", one_origin=True),
-        RelationType(name="LEADS", one_origin=True),
-        RelationType(name="CAPITAL_OF", one_origin=True),
-        RelationType(name="WIELDS", one_origin=True),
-        RelationType(name="CARRIES", one_origin=True),
-        RelationType(name="MARRIED_TO", symmetric=True),
-        RelationType(name="SIBLING_OF", symmetric=True),
-        RelationType(name="FRIEND_OF", symmetric=True),
-    )
-}
+def _relation_types() -> Iterator[RelationType]:
+    """Yield the relation types of the attributes.
+
+    A value that never changes has no successor, and one that only shades into another ends nothing.
+    """
+    table = IN_USE["table"]
+    for name, (entry, inverse) in table.by_relation.items():
+        single = entry.cardinality == 1 and not (entry.fixed or entry.soft or entry.symmetric)
+        yield RelationType(
+            name=name,
+            symmetric=entry.symmetric,
+            one_target=single and not inverse,
+            one_origin=single and inverse,
+            excludes=frozenset(
+                each for other in entry.excludes for each in table.attribute(other).relations
+            ),
+        )
+
+
+RELATION_TYPES: Final[dict[str, RelationType]] = {}
+
+
+def use_attributes(extra: Mapping[str, Any]) -> None:
+    """Put an operator's attributes and their relation types into force in this process."""
+    IN_USE["table"] = with_attributes(extra) if extra else built_in()
+    attribute.cache_clear()
+    RELATION_TYPES.clear()
+    RELATION_TYPES.update({each.name: each for each in _relation_types()})
+
+
+use_attributes({})
 ALIASES: Final = {
     "ALLIED_WITH": "ALLY_OF",
     "HOSTILE_TO": "ENEMY_OF",

@@ -145,15 +145,16 @@ def _bare(text: str) -> tuple[int, str]:
     if len(plain) > _DIGITS_MAX:
         return 1, ""
     plain = plain.replace("\u2212", "-")
-    sign = 1
+    signs = ""
     if plain.startswith("(") and plain.endswith(")"):
-        sign, plain = -1, plain[1:-1].strip()
+        signs, plain = "-", plain[1:-1].strip()
     for _turn in range(2):  # the sign may stand before or after the currency
-        if plain[:1] in {"-", "+"} or plain[-1:] == "-":
-            sign = -sign if "-" in (plain[:1], plain[-1:]) else sign
-            plain = plain.strip("-+").strip()
+        if plain[:1] in {"-", "+"}:
+            signs, plain = signs + plain[0], plain[1:].strip()
+        elif plain[-1:] == "-":
+            signs, plain = signs + "-", plain[:-1].strip()
         plain = _CURRENCY.sub("", plain, count=1).strip()
-    return sign, plain
+    return (-1 if signs == "-" else 1), plain if len(signs) < 2 else ""  # noqa: PLR2004
 
 
 def _boolean(value: Any) -> Conversion:
@@ -310,6 +311,9 @@ def naming_of(schema: EntitySchema) -> Naming:
     return Naming(groups=schema.names, otherwise=schema.label)
 
 
+_COUNTED: Final = ("_number", "slug")
+"""Endings of keys that begin anew in each repository, project or account."""
+
 _KEYS: Final = ("id", "external_id", "uuid", "slug", "sku", "isbn", "hash", "tx_hash", "email")
 _NAMES: Final = "name|title|full_name|canonical_name|label"
 _DATED: Final = re.compile(r"\d{4}-\d\d-\d\d.*")
@@ -322,6 +326,15 @@ def _words(text: str) -> frozenset[str]:
 
 _MADE: Final = _words("created creation")
 _BOOKKEEPING: Final = _words("import imported updated modified deleted synced changed")
+_NUMBERED: Final = _words("number no id code ref serial key")
+"""Last words in the names of fields that hold a number of an item."""
+
+_SCOPES: Final = _words(
+    "repo repository project workspace team board organization account owner parent channel vault"
+)
+"""Words in the names of fields that name the whole to which an item belongs."""
+
+_PLACES: Final = _words("place location city country address venue street url link path")
 _PROGRESS: Final = _words(
     """
     completed completion closed finished done resolved cancelled canceled delivered delivery
@@ -384,9 +397,22 @@ def identity_by(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[Identity
     made = tuple(name for name, words in dates.items() if words & _MADE)
     silent = _MADE | _BOOKKEEPING | (_PROGRESS if made else frozenset())
     telling = tuple(name for name, words in dates.items() if not words & silent)
+    keys, names = _keys(entity_type), "|".join(_names(entity_type))
+    said = {
+        spec.name: _WORD.findall(spec.name.lower())
+        for spec in fields
+        if spec.type in {FieldType.STRING, FieldType.NUMBER} and spec.name not in keys
+    }
+    scopes = tuple(name for name, words in said.items() if _SCOPES & set(words))
+    numbers = (n for n, words in said.items() if words and words[-1] in _NUMBERED)
+    places = (name for name, words in said.items() if _PLACES & set(words))
+    apart = tuple(dict.fromkeys((*made, *scopes, *numbers, *places)))
     return (
-        *(IdentityRule(fields=(key,)) for key in _keys(entity_type)),
-        IdentityRule(fields=("|".join(_names(entity_type)),), optional=telling, told_apart_by=made),
+        *(
+            IdentityRule(fields=(key,), told_apart_by=scopes if key.endswith(_COUNTED) else ())
+            for key in keys
+        ),
+        IdentityRule(fields=(names,), optional=telling, told_apart_by=apart),
     )
 
 

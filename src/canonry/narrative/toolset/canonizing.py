@@ -14,6 +14,7 @@ from canonry.canon.canonization.change_audience import change_audience
 from canonry.canon.canonization.decide_proposals import (
     ProposalVerdict,
     SceneOutcome,
+    verdict_on,
     waive_conflict,
 )
 from canonry.canon.canonization.proposals import (
@@ -36,6 +37,7 @@ from canonry.canon.commands.retcon_things import (
 )
 from canonry.canon.commands.sources import NewSource, create_source, ingest_source
 from canonry.canon.queries.listings import query_snippets, query_sources
+from canonry.canon.queries.names import AS_KNOWN_AT
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.replies import (
@@ -64,42 +66,13 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import StoryStatus
 from canonry.log.items.sources import SourceDraft, SourceType
+from canonry.narrative.toolset import shapes
 from canonry.narrative.toolset.contract import (
     CONTENTS_TOLD,
     contract_tool,
     listing_tool,
     reading_tool,
     writing_tool,
-)
-from canonry.narrative.toolset.shapes import (
-    AUDIENCE,
-    AUTHORITY,
-    CONFLICTS,
-    DETAIL,
-    PROPOSAL,
-    PROPOSAL_STATUS,
-    PROPOSAL_TYPE,
-    SOURCE,
-    UUIDS,
-    Listing,
-    RowShape,
-    canon_created,
-    checked_list,
-    checked_text,
-    created,
-    evidence_of,
-    filters,
-    gist,
-    instant_of,
-    optional_id,
-    optional_of,
-    optional_text,
-    optional_uuid,
-    page_of,
-    proposal_types,
-    text_of,
-    uuid_of,
-    uuids_of,
 )
 from canonry.narrative.usecases.scenes import update_story
 from canonry.readmodels.ports.documents import ProposalQuery
@@ -137,8 +110,8 @@ DEPENDENT: Final = Shape(
 _RESTING: Final = {
     "dependents": array(DEPENDENT),
     "dependents_truncated": BOOLEAN.of("more"),
-    "retconned": UUIDS.of("fallen"),
-    "resumed": UUIDS,
+    "retconned": shapes.UUIDS.of("fallen"),
+    "resumed": shapes.UUIDS,
 }
 _RETCONNED: Final = Shape(id=UUID.of("thing.id"), kind=WORD, dry_run=given(BOOLEAN), **_RESTING)
 
@@ -156,7 +129,7 @@ _MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
 
 
 _AUDIENCE: Final = Shape(
-    ids=UUIDS,
+    ids=shapes.UUIDS,
     audience=array(TEXT).of(lambda told: told.audience or ("everyone",)),
     changed_at=INSTANT.of("recorded_at"),
 )
@@ -167,7 +140,7 @@ _AUDIENCE: Final = Shape(
     "Change an entity's name, description or properties. Earlier values are kept, and search "
     "still finds former names.",
     takes=obj(
-        {"entity_id": UUID, "authority": AUTHORITY, "evidence_refs": array(TEXT)},
+        {"entity_id": UUID, "authority": shapes.AUTHORITY, "evidence_refs": array(TEXT)},
         {"name": TEXT, "description": TEXT, "properties": OBJECT},
     ),
     gives=_UPDATED,
@@ -176,17 +149,17 @@ _AUDIENCE: Final = Shape(
 async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     update = EntityUpdate(
-        name=optional_text(arguments, "name", limits.name),
-        description=optional_text(arguments, "description", limits.description),
+        name=shapes.optional_text(arguments, "name", limits.name),
+        description=shapes.optional_text(arguments, "description", limits.description),
         properties=arguments.get("properties") or {},
     )
     updated = await update_entity(
         canon,
         caller,
-        uuid_of(arguments, "entity_id"),
+        shapes.uuid_of(arguments, "entity_id"),
         update,
         authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments),
+        evidence=shapes.evidence_of(arguments),
     )
     return _UPDATED(updated)
 
@@ -202,20 +175,20 @@ async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> 
             "dry_run": BOOLEAN.but(default=False),
             "along": BOOLEAN.but(default=False),
             "along_ids": array(UUID),
-            "authority": AUTHORITY.but(default="system"),
+            "authority": shapes.AUTHORITY.but(default="system"),
             "evidence_refs": array(TEXT),
         },
     ),
     gives=_RETCONNED,
 )
 async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    thing_id, dry_run = uuid_of(arguments, "id"), bool(arguments["dry_run"])
+    thing_id, dry_run = shapes.uuid_of(arguments, "id"), bool(arguments["dry_run"])
     retcon = Retcon(
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
+        reason=shapes.text_of(arguments, "reason", canon.policy.limits.description),
         along=bool(arguments["along"]),
-        along_ids=uuids_of(arguments, "along_ids"),
+        along_ids=shapes.uuids_of(arguments, "along_ids"),
         authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+        evidence=shapes.evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
     if dry_run:
         found = await list_dependents(canon, caller, thing_id)
@@ -234,7 +207,7 @@ async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> R
             "to_entity_id": UUID,
             "thing_entity_id": UUID,
             "quantity": NUMBER,
-            "authority": AUTHORITY,
+            "authority": shapes.AUTHORITY,
             "evidence_refs": array(TEXT),
         },
         {"at": INSTANT},
@@ -243,13 +216,13 @@ async def _retcon_thing(canon: Canon, caller: Caller, arguments: Arguments) -> R
 )
 async def _transfer_quantity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     transfer = QuantityTransfer(
-        from_id=uuid_of(arguments, "from_entity_id"),
-        to_id=uuid_of(arguments, "to_entity_id"),
-        thing_id=uuid_of(arguments, "thing_entity_id"),
+        from_id=shapes.uuid_of(arguments, "from_entity_id"),
+        to_id=shapes.uuid_of(arguments, "to_entity_id"),
+        thing_id=shapes.uuid_of(arguments, "thing_entity_id"),
         quantity=arguments["quantity"],
-        at=instant_of(arguments, "at"),
+        at=shapes.instant_of(arguments, "at"),
         authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments),
+        evidence=shapes.evidence_of(arguments),
     )
     return _TRANSFERRED(await transfer_quantity(canon, caller, transfer))
 
@@ -263,7 +236,7 @@ async def _transfer_quantity(canon: Canon, caller: Caller, arguments: Arguments)
 )
 async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     status = StoryStatus(arguments["status"])
-    return _MOVED(await update_story(canon, caller, uuid_of(arguments, "story_id"), status))
+    return _MOVED(await update_story(canon, caller, shapes.uuid_of(arguments, "story_id"), status))
 
 
 @writing_tool(
@@ -271,8 +244,7 @@ async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> R
     "Change who may know a fact, event, relation, entity or source: everyone, gm, "
     "character:<id> or player:<user>.",
     takes=obj(
-        {"id": UUID, "audience": array(TEXT), "reason": TEXT},
-        {"evidence_refs": array(TEXT)},
+        {"id": UUID, "audience": array(TEXT), "reason": TEXT}, {"evidence_refs": array(TEXT)}
     ),
     gives=_AUDIENCE,
     idempotent=True,
@@ -281,15 +253,15 @@ async def _set_audience(canon: Canon, caller: Caller, arguments: Arguments) -> R
     told = await change_audience(
         canon,
         caller,
-        uuid_of(arguments, "id"),
+        shapes.uuid_of(arguments, "id"),
         audience_in(arguments["audience"]),
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
-        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+        reason=shapes.text_of(arguments, "reason", canon.policy.limits.description),
+        evidence=shapes.evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
     return _AUDIENCE(told)
 
 
-_CREATED: Final = canon_created("source_id")
+_CREATED: Final = shapes.canon_created("source_id")
 _SNIPPET: Final = Shape(
     snippet_id=UUID.of("id"),
     source_id=UUID,
@@ -335,22 +307,22 @@ def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
     "neo4j_create_source",
     "Register a document that canon can cite as evidence, as source:<source_id>.",
     gives=_CREATED,
-    also={"audience": AUDIENCE},
+    also={"audience": shapes.AUDIENCE},
 )
 async def _create_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     new = NewSource(
-        space=SpaceId(uuid_of(arguments, "universe_id")),
-        doc_id=text_of(arguments, "doc_id", limits.name),
-        title=text_of(arguments, "title", limits.name),
-        edition=optional_text(arguments, "edition", limits.name),
-        origin=optional_text(arguments, "provenance", limits.description),
+        space=SpaceId(shapes.uuid_of(arguments, "universe_id")),
+        doc_id=shapes.text_of(arguments, "doc_id", limits.name),
+        title=shapes.text_of(arguments, "title", limits.name),
+        edition=shapes.optional_text(arguments, "edition", limits.name),
+        origin=shapes.optional_text(arguments, "provenance", limits.description),
         source_type=SourceType(arguments["source_type"]),
         level=CanonLevel(arguments["canon_level"]),
-        audience=optional_of(arguments, "audience", audience_in),
+        audience=shapes.optional_of(arguments, "audience", audience_in),
     )
     receipt = await create_source(canon, caller, new)
-    return created(_CREATED, receipt, SourceDraft)
+    return shapes.created(_CREATED, receipt, SourceDraft)
 
 
 _query_sources: Final = listing_tool(
@@ -358,7 +330,7 @@ _query_sources: Final = listing_tool(
     "List the sources of a universe, oldest first.",
     query_sources,
     within="universe_id",
-    gives=Listing("sources", RowShape(SOURCE, *SOURCE.fields)),
+    gives=shapes.Listing("sources", shapes.RowShape(shapes.SOURCE, *shapes.SOURCE.fields)),
 )
 
 
@@ -381,8 +353,8 @@ _query_sources: Final = listing_tool(
 )
 async def _ingest_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     data, kind = _document_of(arguments)
-    source_id = uuid_of(arguments, "source_id")
-    title = optional_text(arguments, "title", canon.policy.limits.name)
+    source_id = shapes.uuid_of(arguments, "source_id")
+    title = shapes.optional_text(arguments, "title", canon.policy.limits.name)
     try:
         return _INGESTED(await ingest_source(canon, caller, source_id, data, kind, title=title))
     except InvalidInput as error:
@@ -395,23 +367,23 @@ _query_snippets: Final = listing_tool(
     "List a source's snippets in reading order, each with the reference to cite.",
     query_snippets,
     within="source_id",
-    gives=Listing(
+    gives=shapes.Listing(
         "snippets",
-        RowShape(
+        shapes.RowShape(
             _SNIPPET,
             *("snippet_id", "index", "page", "section", "text", "evidence_ref"),
-            text=TEXT.by(gist),
+            text=TEXT.by(shapes.gist),
         ),
     ),
 )
 
 
 def _decided(status: ProposalStatus) -> Field:
-    return UUIDS.of(lambda report: report.with_status(status))
+    return shapes.UUIDS.of(lambda report: report.with_status(status))
 
 
 def _outcomes(kind: type[SceneOutcome]) -> Field:
-    return UUIDS.of(lambda report: report.ids(kind))
+    return shapes.UUIDS.of(lambda report: report.ids(kind))
 
 
 _STATUS: Final = enum("accepted", "rejected", "needs_review", "pending").of(
@@ -419,15 +391,15 @@ _STATUS: Final = enum("accepted", "rejected", "needs_review", "pending").of(
 )
 VERDICT: Final = Shape(
     proposal_id=UUID,
-    type=PROPOSAL_TYPE,
+    type=shapes.PROPOSAL_TYPE,
     status=_STATUS,
     rule=TEXT,
     rationale=TEXT,
     score=nullable(NUMBER),
     conflicts=array(TEXT),
-    conflict_details=CONFLICTS.of("graded"),
+    conflict_details=shapes.CONFLICTS.of("graded"),
     canonical_id=nullable(UUID),
-    made=UUIDS,
+    made=shapes.UUIDS,
 )
 _JUDGED: Final = Shape(
     accepted_proposals=_decided(ProposalStatus.ACCEPTED),
@@ -446,15 +418,15 @@ PROPOSALS_MAX: Final = 100
 @contract_tool(
     "composite_canonize_scene",
     "Judge all pending proposals of a scene, write the accepted ones to canon, and complete "
-    "the scene. Each verdict names its rule and the ids of its conflicts.",
+    "the scene. Each verdict names its rule and its conflicts.",
     gives=_CANONIZED,
     also={"summary": TEXT},
     destructive=True,
 )
 async def _canonize_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evaluate = bool(arguments.get("evaluate_proposals", True))
-    scene_id = uuid_of(arguments, "scene_id")
-    written = optional_text(arguments, "summary", canon.policy.limits.summary)
+    scene_id = shapes.uuid_of(arguments, "scene_id")
+    written = shapes.optional_text(arguments, "summary", canon.policy.limits.summary)
     return _CANONIZED(
         await canonize_scene(canon, caller, scene_id, evaluate=evaluate, summary=written)
     )
@@ -464,29 +436,36 @@ async def _canonize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
     "composite_canonize_proposals",
     "Judge pending proposals that no open scene will judge (from documents, or left over by a "
     "closed scene), and write the accepted ones to canon. Each verdict names its rule.",
-    takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
+    takes=obj({"proposal_ids": shapes.UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
     gives=_JUDGED,
     idempotent=True,
     destructive=True,
 )
 async def _canonize_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return _JUDGED(await canonize_proposals(canon, caller, uuids_of(arguments, "proposal_ids")))
+    return _JUDGED(
+        await canonize_proposals(canon, caller, shapes.uuids_of(arguments, "proposal_ids"))
+    )
 
 
-_STAGED: Final = Shape(proposal_id=UUID.of("id"), status=PROPOSAL_STATUS, created_at=given(INSTANT))
-_EVALUATED: Final = Shape(proposal_id=given(UUID), status=PROPOSAL_STATUS, evaluated_at=INSTANT)
+_STAGED: Final = Shape(
+    proposal_id=UUID.of("id"), status=shapes.PROPOSAL_STATUS, created_at=given(INSTANT)
+)
+_DECIDED_AT: Final = INSTANT.of(lambda each: each.decision.decided_at)
+_EVALUATED: Final = Shape(
+    proposal_id=given(UUID), status=shapes.PROPOSAL_STATUS, evaluated_at=_DECIDED_AT
+)
 PROPOSAL_ROW: Final = (
     *("proposal_id", "scene_id", "turn_id", "type", "content", "evidence", "confidence"),
     *("authority", "proposed_by", "status", "rationale", "canonical_id"),
 )
-_PROPOSALS: Final = Listing("proposals", RowShape(PROPOSAL, *PROPOSAL_ROW))
+_PROPOSALS: Final = shapes.Listing("proposals", shapes.RowShape(shapes.PROPOSAL, *PROPOSAL_ROW))
 _LOOSE_EVIDENCE: Final = array(Shape(type=enum("snippet", "source", "rule"), ref_id=UUID))
 
 
 def _suggestion_of(arguments: Arguments) -> Suggestion:
     cited = (
-        Evidence(kind=EvidenceKind(each["type"]), ref=uuid_of(each, "ref_id"))
-        for each in checked_list(arguments["evidence"], "evidence")
+        Evidence(kind=EvidenceKind(each["type"]), ref=shapes.uuid_of(each, "ref_id"))
+        for each in shapes.checked_list(arguments["evidence"], "evidence")
     )
     return Suggestion(
         type=ProposalType(arguments["type"]),
@@ -498,7 +477,7 @@ def _suggestion_of(arguments: Arguments) -> Suggestion:
 
 
 def _canonical_id_of(arguments: Arguments) -> str | None:
-    canonical_id = optional_uuid(arguments, "canonical_id")
+    canonical_id = shapes.optional_uuid(arguments, "canonical_id")
     accepted = arguments["decision"] == ProposalStatus.ACCEPTED
     if accepted and canonical_id is None and not arguments.get("rationale"):
         message = (
@@ -514,10 +493,10 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
 
 def _asked(arguments: Arguments, **more: Any) -> ProposalQuery:
     return ProposalQuery(
-        scene_id=optional_id(arguments, "scene_id", SceneId),
-        types=proposal_types(arguments),
+        scene_id=shapes.optional_id(arguments, "scene_id", SceneId),
+        types=shapes.proposal_types(arguments),
         **more,
-        **page_of(arguments),
+        **shapes.page_of(arguments),
     )
 
 
@@ -532,11 +511,11 @@ async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Argum
     receipt = await create_proposal(
         canon,
         caller,
-        uuid_of(arguments, "scene_id"),
-        optional_uuid(arguments, "turn_id"),
+        shapes.uuid_of(arguments, "scene_id"),
+        shapes.optional_uuid(arguments, "turn_id"),
         _suggestion_of(arguments),
     )
-    return created(_STAGED, receipt, ProposalDraft)
+    return shapes.created(_STAGED, receipt, ProposalDraft)
 
 
 @contract_tool(
@@ -548,10 +527,11 @@ async def _create_proposed_change(canon: Canon, caller: Caller, arguments: Argum
     idempotent=True,
 )
 async def _evaluate_proposal(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    proposal_id = uuid_of(arguments, "proposal_id")
+    proposal_id = shapes.uuid_of(arguments, "proposal_id")
     verdict = KeeperVerdict(
         status=ProposalStatus(arguments["decision"]),
-        rationale=optional_text(arguments, "rationale", canon.policy.limits.description) or "",
+        rationale=shapes.optional_text(arguments, "rationale", canon.policy.limits.description)
+        or "",
         canonical_id=_canonical_id_of(arguments),
     )
     done = await evaluate_proposal(canon, caller, proposal_id, verdict)
@@ -561,9 +541,10 @@ async def _evaluate_proposal(canon: Canon, caller: Caller, arguments: Arguments)
 @contract_tool(
     "mongodb_get_pending_proposals",
     "List the proposals that need a decision, oldest first.",
+    times=(AS_KNOWN_AT,),
     gives=_PROPOSALS.gives,
     read_only=True,
-    also=DETAIL,
+    also=shapes.DETAIL,
 )
 async def _get_pending_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = _asked(arguments, status=ProposalStatus.PENDING)
@@ -578,37 +559,40 @@ async def _get_pending_proposals(canon: Canon, caller: Caller, arguments: Argume
     takes=obj(
         {
             "universe_id": UUID,
-            "type": PROPOSAL_TYPE,
+            "type": shapes.PROPOSAL_TYPE,
             "content": OBJECT,
             "evidence": _LOOSE_EVIDENCE,
             "confidence": SHARE,
-            "authority": AUTHORITY,
+            "authority": shapes.AUTHORITY,
         }
     ),
     gives=_STAGED,
     roles=ANYONE,
 )
 async def _propose_change(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    universe_id = uuid_of(arguments, "universe_id")
+    universe_id = shapes.uuid_of(arguments, "universe_id")
     receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
-    return created(_STAGED, receipt, ProposalDraft)
+    return shapes.created(_STAGED, receipt, ProposalDraft)
 
 
 @reading_tool(
     "mongodb_query_proposals",
     "List proposals with their verdicts and reasons.",
-    takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, status=PROPOSAL_STATUS),
+    takes=shapes.filters(
+        universe_id=UUID, scene_id=UUID, type=shapes.PROPOSAL_TYPE, status=shapes.PROPOSAL_STATUS
+    ),
+    times=(AS_KNOWN_AT,),
     gives=_PROPOSALS.gives,
 )
 async def _query_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = _asked(arguments, status=optional_of(arguments, "status", ProposalStatus))
+    query = _asked(arguments, status=shapes.optional_of(arguments, "status", ProposalStatus))
     return await _PROPOSALS.query(canon, caller, arguments, list_proposals, query, "universe_id")
 
 
 _RETCONNED_REPLY: Final = Shape(
     scene_id=UUID.of("scene.id"),
     dry_run=given(BOOLEAN),
-    made=UUIDS.of(lambda found: [each.id for each in found.made]),
+    made=shapes.UUIDS.of(lambda found: [each.id for each in found.made]),
     **_RESTING,
 )
 
@@ -623,8 +607,8 @@ _RETCONNED_REPLY: Final = Shape(
     destructive=True,
 )
 async def _retcon_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id, dry_run = uuid_of(arguments, "scene_id"), bool(arguments.get("dry_run", False))
-    reason = text_of(arguments, "reason", canon.policy.limits.description)
+    scene_id, dry_run = shapes.uuid_of(arguments, "scene_id"), bool(arguments.get("dry_run", False))
+    reason = shapes.text_of(arguments, "reason", canon.policy.limits.description)
     if dry_run:
         found = await list_resting_on_scene(canon, caller, scene_id)
     else:
@@ -634,10 +618,10 @@ async def _retcon_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 _ASKS: Final = enum(*Ask)
 _ASKED: Final = Shape(
-    **PROPOSAL.fields, asks=array(_ASKS), possible_conflicts=CONFLICTS.of("doubts")
+    **shapes.PROPOSAL.fields, asks=array(_ASKS), possible_conflicts=shapes.CONFLICTS.of("doubts")
 )
-_TO_REVIEW: Final = Listing(
-    "proposals", RowShape(_ASKED, *PROPOSAL_ROW, "review", "asks", "possible_conflicts")
+_TO_REVIEW: Final = shapes.Listing(
+    "proposals", shapes.RowShape(_ASKED, *PROPOSAL_ROW, "review", "asks", "possible_conflicts")
 )
 _FORESEEN: Final = Shape(verdicts=array(VERDICT).of(tuple), total=COUNT.of(len))
 _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of("recorded_at"))
@@ -647,12 +631,13 @@ _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of(
     "composite_get_verdicts",
     "Preview verdicts of pending proposals; write nothing. Give scene_id or proposal_ids.",
     title="Preview canonization",
-    takes=obj({}, {"scene_id": UUID, "proposal_ids": UUIDS.but(maxItems=PROPOSALS_MAX)}),
+    takes=obj({}, {"scene_id": UUID, "proposal_ids": shapes.UUIDS.but(maxItems=PROPOSALS_MAX)}),
+    times=(),
     gives=_FORESEEN,
 )
 async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id = optional_uuid(arguments, "scene_id")
-    proposal_ids = uuids_of(arguments, "proposal_ids")
+    scene_id = shapes.optional_uuid(arguments, "scene_id")
+    proposal_ids = shapes.uuids_of(arguments, "proposal_ids")
     if (scene_id is None) is not bool(proposal_ids):
         message = "Name either a scene in /scene_id or proposals in /proposal_ids."
         raise InvalidInput("preview.of-what", message, path="/scene_id")
@@ -660,7 +645,7 @@ async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> R
     if scene_id is not None:
         found = await preview_scene(canon, caller, scene_id)
     else:
-        found = await preview_proposals(canon, caller, proposal_ids)
+        found = tuple(map(verdict_on, await preview_proposals(canon, caller, proposal_ids)))
     return _FORESEEN(found)
 
 
@@ -669,7 +654,10 @@ async def _get_verdicts(canon: Canon, caller: Caller, arguments: Arguments) -> R
     "List proposals that need a decision: those under review, those not yet judged, and "
     "possible conflicts that nobody has waived. Each has its rule, reason and conflicts.",
     title="Review proposals",
-    takes=filters(universe_id=UUID, scene_id=UUID, type=PROPOSAL_TYPE, asks=array(_ASKS)),
+    takes=shapes.filters(
+        universe_id=UUID, scene_id=UUID, type=shapes.PROPOSAL_TYPE, asks=array(_ASKS)
+    ),
+    times=(AS_KNOWN_AT,),
     gives=_TO_REVIEW.gives,
 )
 async def _query_reviews(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -686,9 +674,12 @@ async def _query_reviews(canon: Canon, caller: Caller, arguments: Arguments) -> 
     idempotent=True,
 )
 async def _waive_conflict(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    proposal_id, conflict_id = uuid_of(arguments, "proposal_id"), uuid_of(arguments, "conflict_id")
+    proposal_id, conflict_id = (
+        shapes.uuid_of(arguments, "proposal_id"),
+        shapes.uuid_of(arguments, "conflict_id"),
+    )
     maximum = canon.policy.limits.description
-    reason = checked_text(arguments["reason"], maximum, path="/reason")
+    reason = shapes.checked_text(arguments["reason"], maximum, path="/reason")
     receipt = await waive_conflict(canon, caller, proposal_id, conflict_id, reason=reason)
     return _WAIVED(receipt, proposal_id=proposal_id, conflict_id=conflict_id)
 

@@ -45,41 +45,12 @@ from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
 from canonry.log.items.entities import EntityDraft
 from canonry.log.items.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.log.schemas.narrative import EntityType, relation_type
+from canonry.narrative.toolset import shapes
 from canonry.narrative.toolset.contract import (
     contract_tool,
     listing_tool,
     reading_tool,
     writing_tool,
-)
-from canonry.narrative.toolset.shapes import (
-    AUDIENCE,
-    AXIOM,
-    DETAIL,
-    ENTITY,
-    FACT,
-    PAGING,
-    RELATION,
-    SPACE,
-    TEXTS_BY_NAME,
-    UUIDS,
-    WORDS,
-    Listing,
-    RowShape,
-    backing_of,
-    canon_created,
-    created,
-    entity_class_of,
-    evidence_of,
-    gist,
-    optional_id,
-    optional_of,
-    optional_text,
-    optional_uuid,
-    page_of,
-    tags_of,
-    text_of,
-    texts_of,
-    uuid_of,
 )
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import InvalidInput
@@ -90,7 +61,7 @@ from canonry.values.provenance import Authority, CanonLevel, parse_evidence
 _WILDCARDS_MAX: Final = 10
 _CHANGES: Final = "state_tag_changes"
 _TAGS: Final = "state_tags"
-_RELATED: Final = Shape(**RELATION.fields, entity_id=given(UUID), name=given(TEXT))
+_RELATED: Final = Shape(**shapes.RELATION.fields, entity_id=given(UUID), name=given(TEXT))
 """A relation with the entity at its other end."""
 
 
@@ -106,40 +77,40 @@ def _related(found: EntityInFull) -> list[dict[str, Any]] | None:
 
 
 _ENTITY_IN_FULL: Final = Shape(
-    **ENTITY.within("entity"),
-    provenance=TEXTS_BY_NAME.of("entity.provenance"),
+    **shapes.ENTITY.within("entity"),
+    provenance=shapes.TEXTS_BY_NAME.of("entity.provenance"),
     requested_entity_id=optional(given(UUID)),
     relationships=optional(array(_RELATED)).made(_related),
     relationship_total=optional(COUNT).of(
         lambda found: None if found.relations is None else found.relation_total
     ),
-    state_history=optional(array(FACT)).of("history"),
+    state_history=optional(array(shapes.FACT)).of("history"),
     state_history_truncated=optional(BOOLEAN).of(
         lambda found: None if found.history is None else found.history_truncated
     ),
 )
 """The entity, the source of each field, and the requested extras."""
-_ENTITIES: Final = Listing(
+_ENTITIES: Final = shapes.Listing(
     "entities",
-    RowShape(
-        ENTITY,
+    shapes.RowShape(
+        shapes.ENTITY,
         *("entity_id", "entity_class", "entity_type", "name", "description", "state_tags"),
         "canon_level",
-        description=TEXT.by(gist),
+        description=TEXT.by(shapes.gist),
     ),
 )
-_CREATED: Final = canon_created("entity_id")
+_CREATED: Final = shapes.canon_created("entity_id")
 _UPDATED: Final = Shape(
     entity_id=UUID.of("entity.id"),
     new_state_tags=array(TEXT).of("entity.state_tags"),
-    fact_ids=UUIDS,
+    fact_ids=shapes.UUIDS,
 )
-_MERGED: Final = Shape(entity_id=UUID.of("id"), merged_entity_ids=UUIDS.of("members"))
+_MERGED: Final = Shape(entity_id=UUID.of("id"), merged_entity_ids=shapes.UUIDS.of("members"))
 _UNMERGED: Final = Shape(**_MERGED.fields, separated_entity_id=given(UUID))
 
 
 def _pattern(arguments: Arguments, maximum: int) -> str | None:
-    pattern = optional_text(arguments, "name_pattern", maximum)
+    pattern = shapes.optional_text(arguments, "name_pattern", maximum)
     if pattern is not None and pattern.count("*") + pattern.count("%") > _WILDCARDS_MAX:
         message = f"/name_pattern has more than {_WILDCARDS_MAX} wildcards. Use fewer."
         raise InvalidInput("pattern.too-many-wildcards", message, path="/name_pattern")
@@ -148,7 +119,7 @@ def _pattern(arguments: Arguments, maximum: int) -> str | None:
 
 def _rests_on(arguments: Arguments, reply: Reply) -> frozenset[str]:
     family = {
-        uuid_of(arguments, "entity_id"),
+        shapes.uuid_of(arguments, "entity_id"),
         reply["entity_id"],
         *reply["merged_entity_ids"],
     }
@@ -166,31 +137,26 @@ def _keys(family: set[str], reply: Reply) -> Iterator[str]:
         yield from map(facts_key, family)
 
 
-def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
-    del reply  # only the query gives the universe
-    return frozenset((listing_key("entity", uuid_of(arguments, "universe_id")),))
-
-
 @contract_tool(
     "neo4j_create_entity",
     "Create an archetype or an instance in the canon, with evidence. Warns of entities with "
     "the same type and name.",
     gives=_CREATED,
-    also={"audience": AUDIENCE},
+    also={"audience": shapes.AUDIENCE},
 )
 async def _create_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     new = EntityContent(
-        entity_class=entity_class_of(arguments["entity_class"]),
+        entity_class=shapes.entity_class_of(arguments["entity_class"]),
         entity_type=EntityType(arguments["entity_type"]),
-        name=text_of(arguments, "name", limits.name),
-        description=text_of(arguments, "description", limits.description),
+        name=shapes.text_of(arguments, "name", limits.name),
+        description=shapes.text_of(arguments, "description", limits.description),
         properties=arguments["properties"],
-        state_tags=tags_of(arguments, _TAGS, limits.tag),
-        derives_from=optional_id(arguments, "derives_from", Reference),
+        state_tags=shapes.tags_of(arguments, _TAGS, limits.tag),
+        derives_from=shapes.optional_id(arguments, "derives_from", Reference),
     )
-    receipt = await create_entity(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, EntityDraft)
+    receipt = await create_entity(canon, caller, shapes.backing_of(arguments), new)
+    return shapes.created(_CREATED, receipt, EntityDraft)
 
 
 @contract_tool(
@@ -201,7 +167,7 @@ async def _create_entity(canon: Canon, caller: Caller, arguments: Arguments) -> 
     cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
 )
 async def _get_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    asked = uuid_of(arguments, "entity_id")
+    asked = shapes.uuid_of(arguments, "entity_id")
     found = await get_entity(
         canon,
         caller,
@@ -224,11 +190,11 @@ async def _update_entity_state(canon: Canon, caller: Caller, arguments: Argument
     updated = await update_entity_state(
         canon,
         caller,
-        uuid_of(arguments, "entity_id"),
-        add=tags_of(changes, "add", limit, within=f"/{_CHANGES}"),
-        remove=tags_of(changes, "remove", limit, within=f"/{_CHANGES}"),
+        shapes.uuid_of(arguments, "entity_id"),
+        add=shapes.tags_of(changes, "add", limit, within=f"/{_CHANGES}"),
+        remove=shapes.tags_of(changes, "remove", limit, within=f"/{_CHANGES}"),
         authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments),
+        evidence=shapes.evidence_of(arguments),
     )
     return _UPDATED(updated)
 
@@ -239,24 +205,26 @@ async def _update_entity_state(canon: Canon, caller: Caller, arguments: Argument
     "in a name pattern * stands for any characters.",
     gives=_ENTITIES.gives,
     read_only=True,
-    also=DETAIL,
+    also=shapes.DETAIL,
     cached=Cached(
         seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
-        depends_on=_listed,
+        depends_on=lambda arguments, _: frozenset(
+            (listing_key("entity", shapes.uuid_of(arguments, "universe_id")),)
+        ),
     ),
 )
 async def _query_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     tags = arguments.get(_TAGS) or {}
     query = EntityQuery(
-        entity_type=optional_of(arguments, "entity_type", EntityType),
-        entity_class=optional_of(arguments, "entity_class", entity_class_of),
-        level=optional_of(arguments, "canon_level", CanonLevel),
-        all_of=frozenset(tags_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
-        any_of=frozenset(tags_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
-        none_of=frozenset(tags_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
+        entity_type=shapes.optional_of(arguments, "entity_type", EntityType),
+        entity_class=shapes.optional_of(arguments, "entity_class", shapes.entity_class_of),
+        level=shapes.optional_of(arguments, "canon_level", CanonLevel),
+        all_of=frozenset(shapes.tags_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
+        any_of=frozenset(shapes.tags_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
+        none_of=frozenset(shapes.tags_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
         name_pattern=_pattern(arguments, limits.name),
-        **page_of(arguments),
+        **shapes.page_of(arguments),
     )
     return await _ENTITIES.query(canon, caller, arguments, query_entities, query, "universe_id")
 
@@ -272,9 +240,9 @@ async def _merge_entities(canon: Canon, caller: Caller, arguments: Arguments) ->
     kept = await merge_entities(
         canon,
         caller,
-        kept_id=uuid_of(arguments, "kept_entity_id"),
-        merged_id=uuid_of(arguments, "merged_entity_id"),
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
+        kept_id=shapes.uuid_of(arguments, "kept_entity_id"),
+        merged_id=shapes.uuid_of(arguments, "merged_entity_id"),
+        reason=shapes.text_of(arguments, "reason", canon.policy.limits.description),
     )
     return _MERGED(kept)
 
@@ -286,12 +254,12 @@ async def _merge_entities(canon: Canon, caller: Caller, arguments: Arguments) ->
     gives=_UNMERGED,
 )
 async def _unmerge_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    separated = uuid_of(arguments, "entity_id")
+    separated = shapes.uuid_of(arguments, "entity_id")
     kept = await unmerge_entities(
         canon,
         caller,
         separated,
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
+        reason=shapes.text_of(arguments, "reason", canon.policy.limits.description),
     )
     return _UNMERGED(kept, separated_entity_id=separated)
 
@@ -307,12 +275,12 @@ _CONSTRAINT: Final = Shape(
         enum("character", "faction", "location", "object", "concept", "organization")
     ),
 )
-_AXIOMS_CREATED: Final = canon_created("axiom_id")
-_LINKED: Final = Shape(canonical_id=UUID.of("id"), evidence_refs=WORDS.of("evidence"))
+_AXIOMS_CREATED: Final = shapes.canon_created("axiom_id")
+_LINKED: Final = Shape(canonical_id=UUID.of("id"), evidence_refs=shapes.WORDS.of("evidence"))
 
 
 def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
-    values = texts_of(given, "values", limit, within=_PATH)
+    values = shapes.texts_of(given, "values", limit, within=_PATH)
     if given["kind"] == _FORBIDDEN_RELATION:
         values = tuple(
             relation_type(value, path=f"{_PATH}/values/{index}").name
@@ -343,12 +311,12 @@ async def _create_axiom(canon: Canon, caller: Caller, arguments: Arguments) -> R
     receipt = await create_axiom(
         canon,
         caller,
-        backing_of(arguments),
-        text_of(arguments, "statement", limits.statement),
+        shapes.backing_of(arguments),
+        shapes.text_of(arguments, "statement", limits.statement),
         domain=AxiomDomain(arguments["domain"]),
         constraint=None if given is None else _constraint(given, limits.tag),
     )
-    return created(_AXIOMS_CREATED, receipt, AxiomDraft)
+    return shapes.created(_AXIOMS_CREATED, receipt, AxiomDraft)
 
 
 _query_axioms: Final = listing_tool(
@@ -356,8 +324,9 @@ _query_axioms: Final = listing_tool(
     "List the laws of a universe, oldest first.",
     query_axioms,
     within="universe_id",
-    gives=Listing(
-        "axioms", RowShape(AXIOM, "axiom_id", "statement", "domain", "constraint", "authority")
+    gives=shapes.Listing(
+        "axioms",
+        shapes.RowShape(shapes.AXIOM, "axiom_id", "statement", "domain", "constraint", "authority"),
     ),
 )
 
@@ -372,7 +341,9 @@ _query_axioms: Final = listing_tool(
 )
 async def _link_evidence(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evidence = parse_evidence(arguments["evidence_ref"], path="/evidence_ref")
-    return _LINKED(await link_evidence(canon, caller, uuid_of(arguments, "canonical_id"), evidence))
+    return _LINKED(
+        await link_evidence(canon, caller, shapes.uuid_of(arguments, "canonical_id"), evidence)
+    )
 
 
 _CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
@@ -380,23 +351,23 @@ _CREATED_MULTIVERSE: Final = Shape(
     multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
 )
 _DECLARED: Final = Shape(universe_id=given(UUID), declared_at=INSTANT.of("recorded_at"))
-_UNIVERSES: Final = Shape(universes=array(SPACE).of("items"), total=COUNT)
+_UNIVERSES: Final = Shape(universes=array(shapes.SPACE).of("items"), total=COUNT)
 
 
 async def _universes_create(
     canon: Canon, caller: Caller, arguments: Arguments, kind: SpaceKind, words: tuple[str, ...]
 ) -> Receipt[Any]:
     limits = canon.policy.limits
-    texts = {word: optional_text(arguments, word, limits.name) for word in words}
+    texts = {word: shapes.optional_text(arguments, word, limits.name) for word in words}
     declared = {CALENDAR: arguments[CALENDAR]} if arguments.get(CALENDAR) else {}
     return await create_universe(
         canon,
         caller,
         kind=kind,
-        name=text_of(arguments, "name", limits.name),
-        description=optional_text(arguments, "description", limits.description) or "",
+        name=shapes.text_of(arguments, "name", limits.name),
+        description=shapes.optional_text(arguments, "description", limits.description) or "",
         properties={word: text for word, text in texts.items() if text is not None} | declared,
-        parent=optional_uuid(arguments, "multiverse_id"),
+        parent=shapes.optional_uuid(arguments, "multiverse_id"),
     )
 
 
@@ -419,7 +390,7 @@ async def _universes_create(
 async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     words = ("genre", "tone", "tech_level")
     receipt = await _universes_create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
-    return created(_CREATED_UNIVERSE, receipt, SpaceDraft)
+    return shapes.created(_CREATED_UNIVERSE, receipt, SpaceDraft)
 
 
 @writing_tool(
@@ -432,7 +403,7 @@ async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -
     idempotent=True,
 )
 async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    universe_id = uuid_of(arguments, "universe_id")
+    universe_id = shapes.uuid_of(arguments, "universe_id")
     receipt = await declare_calendar(canon, caller, universe_id, arguments[CALENDAR])
     return _DECLARED(receipt, universe_id=universe_id)
 
@@ -447,28 +418,34 @@ async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments)
     receipt = await _universes_create(
         canon, caller, arguments, SpaceKind.MULTIVERSE, ("system_name",)
     )
-    return created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
+    return shapes.created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
 
 
 @reading_tool(
     "neo4j_get_universe",
     "Get a universe by id.",
     takes=obj({"universe_id": UUID}),
-    gives=SPACE,
+    times=(),
+    gives=shapes.SPACE,
 )
 async def _get_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return SPACE(await require_universe(canon, caller, uuid_of(arguments, "universe_id")))
+    return shapes.SPACE(
+        await require_universe(canon, caller, shapes.uuid_of(arguments, "universe_id"))
+    )
 
 
 @reading_tool(
     "neo4j_query_universes",
     "List the universes that you may see, oldest first.",
-    takes=obj({}, {"multiverse_id": UUID, **PAGING}),
+    takes=obj({}, {"multiverse_id": UUID, **shapes.PAGING}),
+    times=(),
     gives=_UNIVERSES,
 )
 async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    parent = optional_uuid(arguments, "multiverse_id")
-    return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
+    parent = shapes.optional_uuid(arguments, "multiverse_id")
+    return _UNIVERSES(
+        await query_universes(canon, caller, parent=parent, **shapes.page_of(arguments))
+    )
 
 
 TOOLS: Final = (

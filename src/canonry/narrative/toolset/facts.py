@@ -14,7 +14,7 @@ from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
-from canonry.canon.session.get_entity_as_of import get_entity_as_of
+from canonry.canon.session.lookup import require
 from canonry.gateway.replies import (
     BOOLEAN,
     COUNT,
@@ -35,7 +35,6 @@ from canonry.gateway.replies import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Noted, Reply
-from canonry.log.commits import Position
 from canonry.log.entries import (
     THING_KINDS,
     EntitiesMerged,
@@ -49,41 +48,9 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import relation_type
+from canonry.narrative.toolset import shapes
 from canonry.narrative.toolset.contract import contract_tool, reading_tool, writing_tool
 from canonry.narrative.toolset.search import SOURCE_TEXT, TRANSCRIPT
-from canonry.narrative.toolset.shapes import (
-    AUDIENCE,
-    AUTHORITY,
-    DETAIL,
-    ENTITY,
-    EVENT,
-    FACT,
-    PAGING,
-    PROPOSAL,
-    RELATION,
-    TEXTS_BY_NAME,
-    UUIDS,
-    WORDS,
-    Listing,
-    RowShape,
-    backing_of,
-    canon_created,
-    checked_list,
-    created,
-    evidence_of,
-    filters,
-    gist,
-    instant_of,
-    name_in,
-    optional_id,
-    optional_of,
-    optional_text,
-    optional_uuid,
-    page_of,
-    text_of,
-    uuid_of,
-    uuids_of,
-)
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
@@ -95,13 +62,13 @@ from canonry.values.provenance import Authority, CanonLevel
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds, more than the range of dates."""
-_CREATED: Final = canon_created("fact_id")
-FACT_ROW: Final = RowShape(
-    FACT,
+_CREATED: Final = shapes.canon_created("fact_id")
+FACT_ROW: Final = shapes.RowShape(
+    shapes.FACT,
     *("fact_id", "statement", "time_ref", "until", "involved_entity_ids", "canon_level"),
     *("authority", "time_words", "superseded_by"),
 )
-_FACTS: Final = Listing("facts", FACT_ROW)
+_FACTS: Final = shapes.Listing("facts", FACT_ROW)
 _RETCONNED: Final = Shape(
     fact_id=given(UUID),
     canon_level=WORD.of(lambda _: CanonLevel.RETCONNED),
@@ -115,7 +82,7 @@ def _ids(receipt: Receipt[Any]) -> Iterator[str]:
 
 
 def _involved(arguments: Arguments) -> tuple[Reference, ...]:
-    return tuple(map(Reference, uuids_of(arguments, "involved_entity_ids", minimum=1)))
+    return tuple(map(Reference, shapes.uuids_of(arguments, "involved_entity_ids", minimum=1)))
 
 
 def _duration(arguments: Arguments) -> int | None:
@@ -133,17 +100,17 @@ def _duration(arguments: Arguments) -> int | None:
     "Create a canonical fact about entities, with evidence. "
     "It holds from time_ref for duration seconds, or always.",
     gives=_CREATED,
-    also={"audience": AUDIENCE},
+    also={"audience": shapes.AUDIENCE},
 )
 async def _create_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     new = FactContent(
-        statement=text_of(arguments, "statement", canon.policy.limits.statement),
+        statement=shapes.text_of(arguments, "statement", canon.policy.limits.statement),
         involved=_involved(arguments),
-        time_ref=instant_of(arguments, "time_ref"),
+        time_ref=shapes.instant_of(arguments, "time_ref"),
         duration=_duration(arguments),
     )
-    receipt = await create_fact(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, FactDraft)
+    receipt = await create_fact(canon, caller, shapes.backing_of(arguments), new)
+    return shapes.created(_CREATED, receipt, FactDraft)
 
 
 @contract_tool(
@@ -152,7 +119,7 @@ async def _create_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     "timeless facts match every range.",
     gives=_FACTS.gives,
     read_only=True,
-    also=DETAIL,
+    also=shapes.DETAIL,
 )
 async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     range_ = arguments.get("time_range") or {}
@@ -163,9 +130,9 @@ async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     query = FactQuery(
         start=start,
         end=end,
-        level=optional_of(arguments, "canon_level", CanonLevel),
-        authority=optional_of(arguments, "authority", Authority),
-        **page_of(arguments),
+        level=shapes.optional_of(arguments, "canon_level", CanonLevel),
+        authority=shapes.optional_of(arguments, "authority", Authority),
+        **shapes.page_of(arguments),
     )
     within = ("universe_id", "entity_id")
     return await _FACTS.query(canon, caller, arguments, query_asserted, query, *within)
@@ -179,22 +146,22 @@ async def _query_facts(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         {"fact_id": UUID, "reason": TEXT},
         {
             "replacement_statement": TEXT,
-            "authority": AUTHORITY.but(default="system"),
+            "authority": shapes.AUTHORITY.but(default="system"),
             "evidence_refs": array(TEXT),
         },
     ),
     gives=_RETCONNED,
 )
 async def _retcon_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits, fact_id = canon.policy.limits, uuid_of(arguments, "fact_id")
+    limits, fact_id = canon.policy.limits, shapes.uuid_of(arguments, "fact_id")
     receipt = await retcon_fact(
         canon,
         caller,
         fact_id,
-        reason=text_of(arguments, "reason", limits.description),
-        replacement=optional_text(arguments, "replacement_statement", limits.statement),
+        reason=shapes.text_of(arguments, "reason", limits.description),
+        replacement=shapes.optional_text(arguments, "replacement_statement", limits.statement),
         authority=Authority(arguments["authority"]),
-        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+        evidence=shapes.evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
     instead = next(
         entry.replaced_by
@@ -205,45 +172,45 @@ async def _retcon_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 _SEVERITY_DEFAULT: Final = 5
-_EVENTS_CREATED: Final = canon_created("event_id")
-EVENT_ROW: Final = RowShape(
-    EVENT,
+_EVENTS_CREATED: Final = shapes.canon_created("event_id")
+EVENT_ROW: Final = shapes.RowShape(
+    shapes.EVENT,
     *("event_id", "title", "description", "time_ref", "severity", "scene_id"),
     *("involved_entity_ids", "causes_event_ids", "canon_level"),
     "time_words",
-    description=TEXT.by(gist),
+    description=TEXT.by(shapes.gist),
 )
-_EVENTS: Final = Listing("events", EVENT_ROW)
+_EVENTS: Final = shapes.Listing("events", EVENT_ROW)
 _LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
 
 
 @contract_tool(
     "neo4j_create_event",
-    "Create a canonical event with its participants and the events that it caused.",
+    "Create a canonical event with its participants and effects.",
     gives=_EVENTS_CREATED,
-    also={"audience": AUDIENCE},
+    also={"audience": shapes.AUDIENCE},
 )
 async def _create_event(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    scene_id = optional_id(arguments, "scene_id", SceneId)
-    backing = replace(backing_of(arguments), scene_id=scene_id)
-    causes = checked_list(arguments.get("causes_event_ids") or (), "causes_event_ids")
+    scene_id = shapes.optional_id(arguments, "scene_id", SceneId)
+    backing = replace(shapes.backing_of(arguments), scene_id=scene_id)
+    causes = shapes.checked_list(arguments.get("causes_event_ids") or (), "causes_event_ids")
     new = EventContent(
-        title=text_of(arguments, "title", limits.name),
-        description=text_of(arguments, "description", limits.description),
-        time_ref=instant_of(arguments, "time_ref"),
+        title=shapes.text_of(arguments, "title", limits.name),
+        description=shapes.text_of(arguments, "description", limits.description),
+        time_ref=shapes.instant_of(arguments, "time_ref"),
         severity=int(arguments.get("severity", _SEVERITY_DEFAULT)),
         involved=_involved(arguments),
         causes=tuple(Reference(str(each).lower()) for each in causes),
     )
     receipt = await create_event(canon, caller, backing, new)
-    return created(_EVENTS_CREATED, receipt, EventDraft)
+    return shapes.created(_EVENTS_CREATED, receipt, EventDraft)
 
 
 @reading_tool(
     "neo4j_query_events",
     "List events by entity, scene or canon level, in story order.",
-    takes=filters(
+    takes=shapes.filters(
         universe_id=UUID,
         entity_id=UUID,
         scene_id=UUID,
@@ -253,9 +220,9 @@ async def _create_event(canon: Canon, caller: Caller, arguments: Arguments) -> R
 )
 async def _query_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = EventQuery(
-        scene_id=optional_uuid(arguments, "scene_id"),
-        level=optional_of(arguments, "canon_level", CanonLevel),
-        **page_of(arguments),
+        scene_id=shapes.optional_uuid(arguments, "scene_id"),
+        level=shapes.optional_of(arguments, "canon_level", CanonLevel),
+        **shapes.page_of(arguments),
     )
     within = ("universe_id", "entity_id")
     return await _EVENTS.query(canon, caller, arguments, query_asserted, query, *within)
@@ -268,7 +235,10 @@ async def _query_events(canon: Canon, caller: Caller, arguments: Arguments) -> R
     gives=_LINK,
 )
 async def _create_causal_link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    cause, effect = uuid_of(arguments, "cause_event_id"), uuid_of(arguments, "effect_event_id")
+    cause, effect = (
+        shapes.uuid_of(arguments, "cause_event_id"),
+        shapes.uuid_of(arguments, "effect_event_id"),
+    )
     await link_causes(canon, caller, cause_id=cause, effect_id=effect)
     return _LINK(cause_event_id=cause, effect_event_id=effect)
 
@@ -277,14 +247,14 @@ _RELATIONS_CREATED: Final = Shape(
     relationship_id=UUID.of("relation_id"),
     rel_type=given(TEXT),
     created_at=INSTANT.of("recorded_at"),
-    superseded=UUIDS,
+    superseded=shapes.UUIDS,
     existing=BOOLEAN,
     warnings=array(TEXT),
 )
-_RELATIONS: Final = Listing(
+_RELATIONS: Final = shapes.Listing(
     "relationships",
-    RowShape(
-        RELATION,
+    shapes.RowShape(
+        shapes.RELATION,
         *("relationship_id", "rel_type", "from_entity_id", "to_entity_id", "properties"),
         *("since", "until", "current", "canon_level"),
     ),
@@ -300,7 +270,7 @@ _RELATIONS: Final = Listing(
         {
             "properties": OBJECT.but(default={}),
             "since": INSTANT,
-            "authority": AUTHORITY.but(default="system"),
+            "authority": shapes.AUTHORITY.but(default="system"),
             "confidence": SHARE.but(default=1.0),
             "evidence_refs": array(TEXT),
             "audience": array(TEXT),
@@ -311,14 +281,14 @@ _RELATIONS: Final = Listing(
 async def _create_relationship(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     new = NewRelation(
         kind=relation_type(arguments["rel_type"]),
-        from_id=uuid_of(arguments, "from_entity_id"),
-        to_id=uuid_of(arguments, "to_entity_id"),
+        from_id=shapes.uuid_of(arguments, "from_entity_id"),
+        to_id=shapes.uuid_of(arguments, "to_entity_id"),
         properties=arguments["properties"],
-        since=instant_of(arguments, "since"),
+        since=shapes.instant_of(arguments, "since"),
         authority=Authority(arguments["authority"]),
         confidence=float(arguments["confidence"]),
-        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
-        audience=optional_of(arguments, "audience", audience_in),
+        evidence=shapes.evidence_of(arguments) if "evidence_refs" in arguments else (),
+        audience=shapes.optional_of(arguments, "audience", audience_in),
     )
     made = await create_relation(canon, caller, new)
     return _RELATIONS_CREATED(made, rel_type=new.kind.name)
@@ -327,7 +297,7 @@ async def _create_relationship(canon: Canon, caller: Caller, arguments: Argument
 @reading_tool(
     "neo4j_query_relationships",
     "List relations by entity, direction and type. current_only leaves out ended relations.",
-    takes=filters(
+    takes=shapes.filters(
         universe_id=UUID,
         entity_id=UUID,
         rel_type=TEXT,
@@ -338,10 +308,10 @@ async def _create_relationship(canon: Canon, caller: Caller, arguments: Argument
 )
 async def _query_relationships(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = RelationQuery(
-        rel_type=optional_of(arguments, "rel_type", lambda name: relation_type(name).name),
+        rel_type=shapes.optional_of(arguments, "rel_type", lambda name: relation_type(name).name),
         direction=arguments["direction"],
         current=bool(arguments["current_only"]),
-        **page_of(arguments),
+        **shapes.page_of(arguments),
     )
     within = ("universe_id", "entity_id")
     return await _RELATIONS.query(canon, caller, arguments, query_asserted, query, *within)
@@ -352,17 +322,17 @@ async def _query_relationships(canon: Canon, caller: Caller, arguments: Argument
     "End a relation that was true until a given time, or until now. If it was never true, use "
     "neo4j_retcon_thing.",
     takes=obj({"relationship_id": UUID, "reason": TEXT}, {"until": INSTANT}),
-    gives=RELATION,
+    gives=shapes.RELATION,
 )
 async def _end_relationship(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     relation = await end_relation(
         canon,
         caller,
-        uuid_of(arguments, "relationship_id"),
-        until=instant_of(arguments, "until"),
-        reason=text_of(arguments, "reason", canon.policy.limits.description),
+        shapes.uuid_of(arguments, "relationship_id"),
+        until=shapes.instant_of(arguments, "until"),
+        reason=shapes.text_of(arguments, "reason", canon.policy.limits.description),
     )
-    return RELATION(relation)
+    return shapes.RELATION(relation)
 
 
 _LINKS: Final = 20
@@ -394,7 +364,7 @@ _OBSERVATION: Final = Shape(
     fields=OBJECT,
     authority=WORD,
     confidence=NUMBER,
-    evidence_refs=WORDS.of("evidence"),
+    evidence_refs=shapes.WORDS.of("evidence"),
     observed_at=nullable(INSTANT),
     recorded_at=INSTANT,
 )
@@ -471,7 +441,7 @@ _EXPLAINED: Final = Shape(
     says=TEXT.of(_statement),
     recorded=nullable(_COMMIT).of("commit"),
     evidence=array(_TRACED.by(_traced)),
-    proposal=nullable(PROPOSAL),
+    proposal=nullable(shapes.PROPOSAL),
     observations=array(_OBSERVATION),
     fall=nullable(_FALL.by(_fall)),
     audience=optional(array(TEXT)).of(lambda found: found.audience or None),
@@ -479,7 +449,7 @@ _EXPLAINED: Final = Shape(
 )
 _LEVEL: Final = Shape(canon_level=WORD.of("level"))
 _STANDINGS: Final[Mapping[type, Shape]] = {
-    Entity: Shape(**_LEVEL.fields, provenance=TEXTS_BY_NAME),
+    Entity: Shape(**_LEVEL.fields, provenance=shapes.TEXTS_BY_NAME),
     Fact: Shape(
         **_LEVEL.fields,
         replaces=nullable(UUID),
@@ -520,7 +490,7 @@ _TIMELINE: Final = Shape(items=given(Field(array(_ITEM).schema)), total=COUNT, t
     gives=Field(_EXPLANATION),
 )
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found = await explain(canon, caller, uuid_of(arguments, "id"))
+    found = await explain(canon, caller, shapes.uuid_of(arguments, "id"))
     standing = _STANDINGS.get(type(found.thing))
     reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
     places = {each.place.id: each.place for each in found.evidence if each.place is not None}
@@ -536,24 +506,30 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     "List a universe's events and dated facts in order of story time.",
     takes=obj(
         {"universe_id": UUID},
-        {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING, **DETAIL},
+        {
+            "entity_ids": array(UUID),
+            "start": INSTANT,
+            "end": INSTANT,
+            **shapes.PAGING,
+            **shapes.DETAIL,
+        },
     ),
     gives=_TIMELINE,
 )
 async def _get_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     window = Window(
-        entity_ids=uuids_of(arguments, "entity_ids"),
-        start=instant_of(arguments, "start"),
-        end=instant_of(arguments, "end"),
-        **page_of(arguments),
+        entity_ids=shapes.uuids_of(arguments, "entity_ids"),
+        start=shapes.instant_of(arguments, "start"),
+        end=shapes.instant_of(arguments, "end"),
+        **shapes.page_of(arguments),
     )
-    universe_id = uuid_of(arguments, "universe_id")
+    universe_id = shapes.uuid_of(arguments, "universe_id")
     found = await read_timeline(canon, caller, universe_id, window)
     detail = bool(arguments.get("detail"))
-    rows = [_ROWS[type(each)](each, detail=detail) for each in found.items]
-    await name_in(canon, caller, rows)
+    rows = [_ROWS[type(each.item)](each.item, detail=detail) for each in found.items]
+    await shapes.name_in(canon, caller, rows)
     items = [
-        _ITEM(each, **{THING_KINDS[type(each)]: row})
+        _ITEM(each.item, **{THING_KINDS[type(each.item)]: row})
         for each, row in zip(found.items, rows, strict=True)
     ]
     return _TIMELINE(found, items=items)
@@ -561,29 +537,25 @@ async def _get_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 @reading_tool(
     "neo4j_get_entity_at",
-    "Get an entity as it was at a story time, or as canon knew it. Give at or as_known_at "
-    "(date-time or log position).",
+    "Get an entity as it was at a story time or in a scene, or as canon knew it. Give at or "
+    "as_known_at.",
     title="Get entity at a time",
     takes=obj(
         {"entity_id": UUID},
         {
-            "at": INSTANT,
+            "at": TEXT,
             "as_known_at": Field({"anyOf": [INSTANT.schema, COUNT.but(maximum=2**53).schema]}),
         },
     ),
-    gives=ENTITY,
+    gives=shapes.ENTITY,
 )
 async def _get_entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    known = arguments.get("as_known_at")
-    entity = await get_entity_as_of(
-        canon,
-        caller,
-        uuid_of(arguments, "entity_id"),
-        at=instant_of(arguments, "at"),
-        known_at=parse_instant(known, path="/as_known_at") if isinstance(known, str) else None,
-        known_position=Position(known) if isinstance(known, int) else None,
+    if canon.now is None:
+        message = "Give /at for a story time, or /as_known_at for a time of recording."
+        raise InvalidInput("time.missing", message, path="/at")
+    return shapes.ENTITY(
+        await require(canon, caller, Entity, shapes.uuid_of(arguments, "entity_id"))
     )
-    return ENTITY(entity)
 
 
 TOOLS: Final = (

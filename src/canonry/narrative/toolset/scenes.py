@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from canonry.canon.canonization.canonize_scene import finalize_scene
+from canonry.canon.queries.names import AS_KNOWN_AT
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
@@ -47,6 +48,7 @@ from canonry.log.items.scenes import (
     StoryType,
     TurnDraft,
 )
+from canonry.narrative.toolset import shapes
 from canonry.narrative.toolset.contract import (
     contract_tool,
     listing_tool,
@@ -54,58 +56,12 @@ from canonry.narrative.toolset.contract import (
     writing_tool,
 )
 from canonry.narrative.toolset.search import HITS
-from canonry.narrative.toolset.shapes import (
-    AUDIENCE,
-    ENTITY,
-    EVENT,
-    FACT,
-    MEMORY,
-    NAMED_TURNS,
-    PAGE_DEFAULT,
-    PROPOSAL,
-    QUERY_MAX,
-    SCENE,
-    SCENE_STATUS,
-    STORY,
-    TURN,
-    UUIDS,
-    Listing,
-    RowShape,
-    audience_of,
-    created,
-    filters,
-    gist,
-    instant_of,
-    limit_of,
-    optional_id,
-    optional_of,
-    optional_text,
-    optional_uuid,
-    page_of,
-    text_of,
-    time_words_of,
-    uuid_of,
-    uuids_of,
-)
+from canonry.narrative.usecases import scenes as usecases
 from canonry.narrative.usecases.context import (
     ContextRequest,
     SceneContext,
     ThreadKind,
     assemble_context,
-)
-from canonry.narrative.usecases.scenes import (
-    NewStory,
-    SceneChange,
-    SceneRequest,
-    TurnRequest,
-    append_turn,
-    create_scene,
-    create_story,
-    get_scene,
-    get_turns,
-    query_scenes,
-    query_stories,
-    update_scene,
 )
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.recall.domain.context import NAMED_MAX, Told
@@ -115,19 +71,19 @@ from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0
 _CREATED: Final = Shape(
-    scene_id=UUID.of("id"), status=SCENE_STATUS, order=INTEGER, created_at=given(INSTANT)
+    scene_id=UUID.of("id"), status=shapes.SCENE_STATUS, order=INTEGER, created_at=given(INSTANT)
 )
 _SCENE_IN_FULL: Final = Shape(
-    **{**SCENE.within("scene"), "total_turns": COUNT},
-    turns=array(TURN),
+    **{**shapes.SCENE.within("scene"), "total_turns": COUNT},
+    turns=array(shapes.TURN),
     truncated=given(BOOLEAN),
-    proposed_changes=UUIDS.of(lambda found: (each.id for each in found.proposals.items)),
+    proposed_changes=shapes.UUIDS.of(lambda found: (each.id for each in found.proposals.items)),
     total_proposals=COUNT.of("proposals.total"),
-    proposals=optional(given(array(PROPOSAL))),
+    proposals=optional(given(array(shapes.PROPOSAL))),
 )
 _FINALIZED: Final = Shape(
     scene_id=given(UUID),
-    status=SCENE_STATUS.of(lambda _: SceneStatus.COMPLETED),
+    status=shapes.SCENE_STATUS.of(lambda _: SceneStatus.COMPLETED),
     completed_at=INSTANT.of("receipt.recorded_at"),
     pending_proposals=COUNT.of("pending"),
 )
@@ -135,15 +91,15 @@ _UPDATED: Final = Shape(scene_id=given(UUID), updated_at=INSTANT.of("recorded_at
 _TURNS: Final = 20
 """The default number of last turns that come with a scene."""
 
-_SCENES: Final = Listing(
+_SCENES: Final = shapes.Listing(
     "scenes",
-    RowShape(
-        SCENE,
+    shapes.RowShape(
+        shapes.SCENE,
         *("scene_id", "story_id", "title", "status", "order", "location_ref", "time_ref"),
         total_participants=COUNT.of(lambda scene: len(scene.participants)),
         total_turns=COUNT.of("turn_count"),
         total_outcomes=COUNT.of(lambda scene: len(scene.outcomes)),
-        summary=nullable(TEXT).by(gist),
+        summary=nullable(TEXT).by(shapes.gist),
     ),
 )
 
@@ -156,10 +112,6 @@ def _order_of(arguments: Arguments) -> int | None:
     return None if order is None else int(order)
 
 
-def _lifetime(_: Arguments, reply: Reply) -> float:
-    return ACTIVE_SECONDS if reply.get("status") == SceneStatus.ACTIVE else 0.0
-
-
 def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
     scene_id = str(reply["scene_id"])
     return frozenset((thing_key(scene_id), turns_key(scene_id), proposals_key(scene_id)))
@@ -169,23 +121,23 @@ def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
     "mongodb_create_scene",
     "Open a scene in a story, with its participants and location. Then add turns.",
     gives=_CREATED,
-    also={"time_ref": INSTANT, "audience": AUDIENCE},
+    also={"time_ref": INSTANT, "audience": shapes.AUDIENCE},
 )
 async def _create_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    request = SceneRequest(
-        universe_id=uuid_of(arguments, "universe_id"),
-        story_id=uuid_of(arguments, "story_id"),
-        title=text_of(arguments, "title", limits.name),
-        purpose=optional_text(arguments, "purpose", limits.description),
+    request = usecases.SceneRequest(
+        universe_id=shapes.uuid_of(arguments, "universe_id"),
+        story_id=shapes.uuid_of(arguments, "story_id"),
+        title=shapes.text_of(arguments, "title", limits.name),
+        purpose=shapes.optional_text(arguments, "purpose", limits.description),
         order=_order_of(arguments),
-        location_id=optional_uuid(arguments, "location_ref"),
-        participant_ids=uuids_of(arguments, "participating_entities"),
-        time_ref=instant_of(arguments, "time_ref"),
-        time_words=time_words_of(arguments, "time_ref"),
-        audience=audience_of(arguments),
+        location_id=shapes.optional_uuid(arguments, "location_ref"),
+        participant_ids=shapes.uuids_of(arguments, "participating_entities"),
+        time_ref=shapes.instant_of(arguments, "time_ref"),
+        time_words=shapes.time_words_of(arguments, "time_ref"),
+        audience=shapes.audience_of(arguments),
     )
-    return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
+    return shapes.created(_CREATED, await usecases.create_scene(canon, caller, request), SceneDraft)
 
 
 @contract_tool(
@@ -193,13 +145,18 @@ async def _create_scene(canon: Canon, caller: Caller, arguments: Arguments) -> R
     "Read a scene with its last turns, and with its proposals on request.",
     gives=_SCENE_IN_FULL,
     read_only=True,
-    cached=Cached(seconds=_lifetime, depends_on=_dependencies),
+    cached=Cached(
+        seconds=lambda _, reply: ACTIVE_SECONDS if reply.get("status") == "active" else 0.0,
+        depends_on=_dependencies,
+    ),
 )
 async def _get_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     turns = 0
     if arguments.get("include_turns", True):
-        turns = limit_of(arguments, "turn_limit", default=_TURNS, maximum=QUERY_MAX)
-    found = await get_scene(canon, caller, uuid_of(arguments, "scene_id"), turns=turns)
+        turns = shapes.limit_of(arguments, "turn_limit", default=_TURNS, maximum=shapes.QUERY_MAX)
+    found = await usecases.get_scene(
+        canon, caller, shapes.uuid_of(arguments, "scene_id"), turns=turns
+    )
     wanted = arguments.get("include_proposals", False)
     return _SCENE_IN_FULL(
         found,
@@ -215,13 +172,13 @@ async def _get_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
     gives=_FINALIZED,
 )
 async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id = uuid_of(arguments, "scene_id")
+    scene_id = shapes.uuid_of(arguments, "scene_id")
     done = await finalize_scene(
         canon,
         caller,
         scene_id,
-        outcomes=uuids_of(arguments, "canonical_outcome_ids"),
-        summary=text_of(arguments, "summary", canon.policy.limits.summary),
+        outcomes=shapes.uuids_of(arguments, "canonical_outcome_ids"),
+        summary=shapes.text_of(arguments, "summary", canon.policy.limits.summary),
     )
     return _FINALIZED(done, scene_id=scene_id)
 
@@ -238,8 +195,8 @@ async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
             "said_at": nullable(INSTANT),
             "summary": nullable(TEXT),
             "location_ref": nullable(UUID),
-            "joining_entities": UUIDS,
-            "leaving_entities": UUIDS,
+            "joining_entities": shapes.UUIDS,
+            "leaving_entities": shapes.UUIDS,
         },
     ),
     gives=_UPDATED,
@@ -248,42 +205,49 @@ async def _finalize_scene(canon: Canon, caller: Caller, arguments: Arguments) ->
     destructive=True,
 )
 async def _update_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    scene_id = SceneId(uuid_of(arguments, "scene_id"))
-    limits, changes = canon.policy.limits, list[SceneChange]()
+    scene_id = SceneId(shapes.uuid_of(arguments, "scene_id"))
+    limits, changes = canon.policy.limits, list[usecases.SceneChange]()
     if "gm_notes" in arguments:
-        text = optional_text(arguments, "gm_notes", limits.turn)
+        text = shapes.optional_text(arguments, "gm_notes", limits.turn)
         changes.append(SceneNoted(scene_id=scene_id, gm_notes=text))
     if "time_ref" in arguments:
-        time, words = instant_of(arguments, "time_ref"), time_words_of(arguments, "time_ref")
+        time, words = (
+            shapes.instant_of(arguments, "time_ref"),
+            shapes.time_words_of(arguments, "time_ref"),
+        )
         changes.append(SceneDated(scene_id=scene_id, time_ref=time, time_words=words))
     if "said_at" in arguments:
-        changes.append(SaidAt(thing_id=scene_id, said_at=instant_of(arguments, "said_at")))
+        changes.append(SaidAt(thing_id=scene_id, said_at=shapes.instant_of(arguments, "said_at")))
     if "summary" in arguments:
-        text = optional_text(arguments, "summary", limits.summary)
+        text = shapes.optional_text(arguments, "summary", limits.summary)
         changes.append(SceneSummarised(scene_id=scene_id, summary=text))
     if "location_ref" in arguments:
-        place = optional_id(arguments, "location_ref", EntityId)
+        place = shapes.optional_id(arguments, "location_ref", EntityId)
         changes.append(ScenePlaced(scene_id=scene_id, location_ref=place))
     if "joining_entities" in arguments or "leaving_entities" in arguments:
-        joined = tuple(map(EntityId, uuids_of(arguments, "joining_entities")))
-        left = tuple(map(EntityId, uuids_of(arguments, "leaving_entities")))
+        joined = tuple(map(EntityId, shapes.uuids_of(arguments, "joining_entities")))
+        left = tuple(map(EntityId, shapes.uuids_of(arguments, "leaving_entities")))
         changes.append(SceneStaged(scene_id=scene_id, joined=joined, left=left))
-    return _UPDATED(await update_scene(canon, caller, scene_id, changes), scene_id=scene_id)
+    return _UPDATED(
+        await usecases.update_scene(canon, caller, scene_id, changes), scene_id=scene_id
+    )
 
 
 @reading_tool(
     "mongodb_query_scenes",
     "List scenes by universe, story or status, in story order, as short rows.",
-    takes=filters(universe_id=UUID, story_id=UUID, status=SCENE_STATUS),
+    takes=shapes.filters(universe_id=UUID, story_id=UUID, status=shapes.SCENE_STATUS),
     gives=_SCENES.gives,
 )
 async def _query_scenes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = SceneQuery(
-        story_id=optional_id(arguments, "story_id", StoryId),
-        status=optional_of(arguments, "status", SceneStatus),
-        **page_of(arguments),
+        story_id=shapes.optional_id(arguments, "story_id", StoryId),
+        status=shapes.optional_of(arguments, "status", SceneStatus),
+        **shapes.page_of(arguments),
     )
-    return await _SCENES.query(canon, caller, arguments, query_scenes, query, "universe_id")
+    return await _SCENES.query(
+        canon, caller, arguments, usecases.query_scenes, query, "universe_id"
+    )
 
 
 _STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=given(INSTANT))
@@ -296,27 +260,35 @@ _STORIES_CREATED: Final = Shape(story_id=UUID.of("id"), status=WORD, created_at=
 )
 async def _create_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    new = NewStory(
-        space=SpaceId(uuid_of(arguments, "universe_id")),
-        title=text_of(arguments, "title", limits.name),
+    new = usecases.NewStory(
+        space=SpaceId(shapes.uuid_of(arguments, "universe_id")),
+        title=shapes.text_of(arguments, "title", limits.name),
         story_type=StoryType(arguments["story_type"]),
-        theme=optional_text(arguments, "theme", limits.description),
-        premise=optional_text(arguments, "premise", limits.description),
-        parent_id=optional_id(arguments, "parent_story_id", StoryId),
-        start_time_ref=instant_of(arguments, "start_time_ref"),
+        theme=shapes.optional_text(arguments, "theme", limits.description),
+        premise=shapes.optional_text(arguments, "premise", limits.description),
+        parent_id=shapes.optional_id(arguments, "parent_story_id", StoryId),
+        start_time_ref=shapes.instant_of(arguments, "start_time_ref"),
     )
-    return created(_STORIES_CREATED, await create_story(canon, caller, new), StoryDraft)
+    return shapes.created(
+        _STORIES_CREATED, await usecases.create_story(canon, caller, new), StoryDraft
+    )
 
 
 _query_stories: Final = listing_tool(
     "neo4j_query_stories",
     "List the stories of a universe, oldest first.",
-    query_stories,
+    usecases.query_stories,
     within="universe_id",
-    gives=Listing(
+    gives=shapes.Listing(
         "stories",
-        RowShape(
-            STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
+        shapes.RowShape(
+            shapes.STORY,
+            "story_id",
+            "title",
+            "story_type",
+            "parent_story_id",
+            "status",
+            "scene_count",
         ),
     ),
 )
@@ -325,14 +297,14 @@ _query_stories: Final = listing_tool(
 INDEX_MAX: Final = 2**53
 _APPENDED: Final = Shape(turn_id=UUID.of("id"), timestamp=given(INSTANT))
 _TURNS_TURNS: Final = Shape(
-    turns=NAMED_TURNS.of(itself),
+    turns=shapes.NAMED_TURNS.of(itself),
     total_turns=COUNT.of("total"),
     next_after_index=nullable(COUNT).of("following"),
 )
 
 
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
-    entity_id = optional_uuid(arguments, "entity_id")
+    entity_id = shapes.optional_uuid(arguments, "entity_id")
     if speaker is Speaker.ENTITY and entity_id is None:
         message = "/entity_id is missing. Give the id of the entity that speaks."
         raise InvalidInput("turn.entity-missing", message, path="/entity_id")
@@ -354,19 +326,19 @@ def _after_of(arguments: Arguments) -> int:
     "mongodb_append_turn",
     "Append an utterance of the user, the game master or an entity to an active scene.",
     gives=_APPENDED,
-    also={"audience": AUDIENCE},
+    also={"audience": shapes.AUDIENCE},
 )
 async def _append_turn(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     speaker = Speaker(arguments["speaker"])
-    request = TurnRequest(
-        scene_id=uuid_of(arguments, "scene_id"),
+    request = usecases.TurnRequest(
+        scene_id=shapes.uuid_of(arguments, "scene_id"),
         speaker=speaker,
         entity_id=_entity_of(arguments, speaker),
-        text=text_of(arguments, "text", canon.policy.limits.turn),
+        text=shapes.text_of(arguments, "text", canon.policy.limits.turn),
         resolution_ref=arguments.get("resolution_ref"),
-        audience=audience_of(arguments),
+        audience=shapes.audience_of(arguments),
     )
-    receipt = await append_turn(canon, caller, request)
+    receipt = await usecases.append_turn(canon, caller, request)
     return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
 
 
@@ -377,18 +349,18 @@ async def _append_turn(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         {"scene_id": UUID},
         {
             "after_index": INTEGER.but(default=-1, minimum=-1),
-            "limit": INTEGER.but(default=PAGE_DEFAULT, minimum=1, maximum=QUERY_MAX),
+            "limit": INTEGER.but(default=shapes.PAGE_DEFAULT, minimum=1, maximum=shapes.QUERY_MAX),
         },
     ),
     gives=_TURNS_TURNS,
 )
 async def _get_turns(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await get_turns(
+    page = await usecases.get_turns(
         canon,
         caller,
-        uuid_of(arguments, "scene_id"),
+        shapes.uuid_of(arguments, "scene_id"),
         after=_after_of(arguments),
-        limit=limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX),
+        limit=shapes.limit_of(arguments, default=shapes.PAGE_DEFAULT, maximum=shapes.QUERY_MAX),
     )
     return _TURNS_TURNS(page)
 
@@ -400,7 +372,7 @@ _LEFT_OUT: Final = Shape(
     total_properties=COUNT,
     state_tags=COUNT,
 )
-_SHORT: Final = ENTITY.only("entity_id", "name", "entity_class", "entity_type")
+_SHORT: Final = shapes.ENTITY.only("entity_id", "name", "entity_class", "entity_type")
 _ENTITY: Final = Shape(
     **{name: each.of(f"entity.{each.source or name}") for name, each in _SHORT.items()},
     role=given(enum("participant", "location", "related")),
@@ -411,7 +383,7 @@ _ENTITY: Final = Shape(
     trimmed=nullable(given(_LEFT_OUT.by(dict))),
 )
 _FACT: Final = Shape(
-    **FACT.only(
+    **shapes.FACT.only(
         "fact_id", "statement", "time_ref", "involved_entity_ids", "confidence", "authority"
     )
 )
@@ -434,13 +406,15 @@ _RELATION: Final = Shape(
     to_name=TEXT.of("end.name"),
 )
 _EVENT: Final = Shape(
-    **EVENT.only("event_id", "title", "description", "time_ref", "severity", "scene_id"),
-    **EVENT.only("involved_entity_ids"),
+    **shapes.EVENT.only("event_id", "title", "description", "time_ref", "severity", "scene_id"),
+    **shapes.EVENT.only("involved_entity_ids"),
 )
-_PREVIOUS: Final = Shape(**SCENE.only("scene_id", "title", "order", "summary", "completed_at"))
+_PREVIOUS: Final = Shape(
+    **shapes.SCENE.only("scene_id", "title", "order", "summary", "completed_at")
+)
 _THREAD: Final = Shape(kind=enum(*ThreadKind), id=UUID, text=TEXT)
 _MEMORY: Final = Shape(
-    **{**MEMORY.within("memory"), "entity_id": UUID.of("owner.id")},
+    **{**shapes.MEMORY.within("memory"), "entity_id": UUID.of("owner.id")},
     entity_name=TEXT.of("owner.name"),
     score=NUMBER,
     terms=array(TEXT),
@@ -496,7 +470,7 @@ _CANONICAL: Final = Shape(
     events=array(_EVENT).of("canonical.events"),
 )
 _NARRATIVE: Final = Shape(
-    prior_turns=NAMED_TURNS.of("narrative"),
+    prior_turns=shapes.NAMED_TURNS.of("narrative"),
     scene_summary=nullable(given(TEXT)),
     gm_notes=nullable(given(TEXT)),
     previous_scenes=array(_PREVIOUS).of("narrative.scenes"),
@@ -536,24 +510,23 @@ _CONTEXT: Final = Shape(
     "them, the transcript and related passages.",
     gives=_CONTEXT,
     read_only=True,
+    times=(AS_KNOWN_AT,),
     also={"tokens": COUNT.but(minimum=200, maximum=16_000)},
 )
 async def _assemble_scene_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     narrative = bool(arguments.get("include_narrative", True))
     request = ContextRequest(
-        scene_id=uuid_of(arguments, "scene_id"),
+        scene_id=shapes.uuid_of(arguments, "scene_id"),
         canonical=bool(arguments.get("include_canonical", True)),
         narrative=narrative,
         recalled=bool(arguments.get("include_semantic", True)),
-        query=optional_text(arguments, "semantic_query", None),
+        query=shapes.optional_text(arguments, "semantic_query", None),
         tokens=None if (tokens := arguments.get("tokens")) is None else int(tokens),
     )
     context = await assemble_context(canon, caller, request)
     scene = context.scene if narrative else None
     section = _NARRATIVE(
-        context,
-        scene_summary=scene and scene.summary,
-        gm_notes=scene and scene.gm_notes,
+        context, scene_summary=scene and scene.summary, gm_notes=scene and scene.gm_notes
     )
     return _CONTEXT(context, narrative=section)
 

@@ -12,6 +12,7 @@ from canonry.canon.queries.listings import (
     query_sources,
     query_universes,
 )
+from canonry.canon.queries.names import AT
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
@@ -42,24 +43,8 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import MemoryDraft, Scene, Speaker, Turn
 from canonry.log.items.sources import Snippet, Source
+from canonry.narrative.toolset import shapes
 from canonry.narrative.toolset.contract import contract_tool, reading_tool
-from canonry.narrative.toolset.shapes import (
-    AXIOM,
-    DETAIL,
-    ENTITY,
-    EVENT,
-    FACT,
-    MEMORY,
-    QUERY_MAX,
-    RELATION,
-    created,
-    limit_of,
-    name_in,
-    optional_text,
-    optional_uuid,
-    text_of,
-    uuid_of,
-)
 from canonry.narrative.usecases.scenes import (
     Recollection,
     TurnPage,
@@ -134,33 +119,30 @@ _HIT: Final = Shape(
 )
 _SHORT: Final = Shape(**{name: each for name, each in _HIT.fields.items() if name != "why"})
 
-_TRUST: Final = ENTITY.only("authority", "confidence", "canon_level")
+_TRUST: Final = shapes.ENTITY.only("authority", "confidence", "canon_level")
 _CANONICAL: Final[Mapping[type, Shape]] = {
     Entity: Shape(
-        **ENTITY.only("entity_id", "name", "entity_class", "entity_type", "state_tags"), **_TRUST
+        **shapes.ENTITY.only("entity_id", "name", "entity_class", "entity_type", "state_tags"),
+        **_TRUST,
     ),
     Fact: Shape(
-        **FACT.only("fact_id", "involved_entity_ids", "time_ref"),
+        **shapes.FACT.only("fact_id", "involved_entity_ids", "time_ref"),
         until=nullable(INSTANT).of("ends_at"),
         superseded=BOOLEAN,
         **_TRUST,
     ),
     Event: Shape(
-        **EVENT.only("event_id", "title", "involved_entity_ids", "time_ref", "severity"), **_TRUST
+        **shapes.EVENT.only("event_id", "title", "involved_entity_ids", "time_ref", "severity"),
+        **_TRUST,
     ),
-    Axiom: Shape(**AXIOM.only("axiom_id", "domain"), **_TRUST),
+    Axiom: Shape(**shapes.AXIOM.only("axiom_id", "domain"), **_TRUST),
     Relation: Shape(
-        **RELATION.only("relationship_id", "rel_type", "from_entity_id", "to_entity_id"),
-        **RELATION.only("since", "until", "current"),
+        **shapes.RELATION.only("relationship_id", "rel_type", "from_entity_id", "to_entity_id"),
+        **shapes.RELATION.only("since", "until", "current"),
         **_TRUST,
     ),
 }
 """The members that show whether canon holds and how far it can be trusted."""
-
-
-def _hits(found: tuple[Sequence[FoundPassage], Mapping[str, Thing]]) -> list[dict[str, Any]]:
-    hits, things = found
-    return [hit_of(hit, things, detail=True) for hit in hits]
 
 
 def hit_of(hit: FoundPassage, things: Mapping[str, Thing], *, detail: bool) -> dict[str, Any]:
@@ -180,7 +162,9 @@ def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
     return entity.name if isinstance(entity, Entity) else thing.speaker.called
 
 
-HITS: Final[Field] = array(_HIT).by(_hits)
+HITS: Final[Field] = array(_HIT).by(
+    lambda found: [hit_of(hit, found[1], detail=True) for hit in found[0]]
+)
 """Found passages, from a pair: the passages and their items."""
 
 
@@ -231,7 +215,7 @@ async def _search_hits(
 ) -> list[dict[str, Any]]:
     detail = bool(arguments.get("detail"))
     rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
-    await name_in(canon, caller, [row["payload"] for row in rows])
+    await shapes.name_in(canon, caller, [row["payload"] for row in rows])
     return rows
 
 
@@ -243,18 +227,18 @@ async def _search_hits(
     title="Search passages",
     gives=_FOUND,
     read_only=True,
-    also=DETAIL,
+    also=shapes.DETAIL,
 )
 async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     filters: Mapping[str, Any] = arguments.get("filters") or {}
     request = SearchRequest(
         collection=Collection(arguments["collection"]),
-        text=text_of(arguments, "query_text", None),
-        universe_id=optional_uuid(filters, "universe_id"),
-        entity_id=optional_uuid(filters, "entity_id"),
-        source_id=optional_uuid(filters, "source_id"),
+        text=shapes.text_of(arguments, "query_text", None),
+        universe_id=shapes.optional_uuid(filters, "universe_id"),
+        entity_id=shapes.optional_uuid(filters, "entity_id"),
+        source_id=shapes.optional_uuid(filters, "source_id"),
         min_score=float(arguments.get("min_score", 0.0)),
-        limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
+        limit=shapes.limit_of(arguments, default=10, maximum=SEARCH_MAX),
     )
     found = await search_passages(canon, caller, request)
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
@@ -270,23 +254,24 @@ async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -
             "kinds": array(enum(*CanonKind)),
             "universe_id": UUID,
             "limit": INTEGER.but(default=10, maximum=SEARCH_MAX),
-            **DETAIL,
+            **shapes.DETAIL,
         },
     ),
     gives=_FOUND,
+    times=(AT,),
 )
 async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    text = text_of(arguments, "query_text", None)
+    text = shapes.text_of(arguments, "query_text", None)
     kinds = frozenset(map(CanonKind, arguments.get("kinds") or CanonKind))
-    universe_id = optional_uuid(arguments, "universe_id")
-    limit = limit_of(arguments, default=10, maximum=SEARCH_MAX)
+    universe_id = shapes.optional_uuid(arguments, "universe_id")
+    limit = shapes.limit_of(arguments, default=10, maximum=SEARCH_MAX)
     found = await search_canon(canon, caller, universe_id, text, kinds, limit=limit)
     return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
 
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
 _CREATED: Final = Shape(memory_id=UUID.of("id"), created_at=given(INSTANT))
-_SCORED: Final = Shape(**MEMORY.fields, score=nullable(given(NUMBER)))
+_SCORED: Final = Shape(**shapes.MEMORY.fields, score=nullable(given(NUMBER)))
 _METADATA: Final = Shape(
     considered=COUNT,
     meaning=nullable(given(enum(BY_WORDS, BY_MEANING, BY_BOTH))),
@@ -315,15 +300,15 @@ def _searched_by(degraded: Sequence[str]) -> str | None:
 )
 async def _create_character_memory(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     asked = Recollection(
-        entity_id=uuid_of(arguments, "entity_id"),
-        text=text_of(arguments, "text", canon.policy.limits.memory),
-        linked_fact_id=optional_uuid(arguments, "linked_fact_id"),
-        scene_id=optional_uuid(arguments, "scene_id"),
+        entity_id=shapes.uuid_of(arguments, "entity_id"),
+        text=shapes.text_of(arguments, "text", canon.policy.limits.memory),
+        linked_fact_id=shapes.optional_uuid(arguments, "linked_fact_id"),
+        scene_id=shapes.optional_uuid(arguments, "scene_id"),
         emotional_valence=float(arguments["emotional_valence"]),
         importance=float(arguments["importance"]),
         certainty=float(arguments["certainty"]),
     )
-    return created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
+    return shapes.created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
 
 
 @contract_tool(
@@ -334,12 +319,12 @@ async def _create_character_memory(canon: Canon, caller: Caller, arguments: Argu
     read_only=True,
 )
 async def _retrieve_character_memories(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = optional_text(arguments, "semantic_query", None)
+    query = shapes.optional_text(arguments, "semantic_query", None)
     found = await recall_memories(
         canon,
         caller,
-        uuid_of(arguments, "entity_id"),
-        limit=limit_of(arguments, default=20, maximum=QUERY_MAX),
+        shapes.uuid_of(arguments, "entity_id"),
+        limit=shapes.limit_of(arguments, default=20, maximum=shapes.QUERY_MAX),
         min_importance=float(arguments.get("min_importance", 0.0)),
         query=query,
     )
@@ -356,7 +341,7 @@ CHARACTERS_SHOWN: Final = 200_000
 async def _entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     entity_id = _id_of(variables, "entity_id", "entity")
     found = await get_entity(canon, caller, entity_id, relations=False, history=False)
-    return json.dumps(ENTITY(found.entity), ensure_ascii=False, indent=2)
+    return json.dumps(shapes.ENTITY(found.entity), ensure_ascii=False, indent=2)
 
 
 async def _transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
@@ -432,7 +417,8 @@ async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[l
 
 
 def _happening(event: Event) -> str:
-    when = "undated" if event.time_ref is None else render_instant(event.time_ref)
+    at = event.time_ref
+    when = event.time_words or ("undated" if at is None else render_instant(at))
     return f"- **{when}**: {event.title} ({event.id})\n  {event.description}".rstrip()
 
 

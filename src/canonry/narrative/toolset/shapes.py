@@ -400,7 +400,7 @@ AXIOM: Final = Shape(
     statement=TEXT,
     domain=WORD,
     constraint=nullable(OBJECT).by(
-        Shape(kind=TEXT, values=array(TEXT), entity_type=optional(TEXT)),
+        Shape(kind=TEXT, values=array(TEXT), entity_type=optional(TEXT))
     ),
     **_BACKED,
 )

@@ -7,24 +7,25 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from canonry.canon.judging.state_tags import held_at
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.get_entity_as_of import entities_then
 from canonry.canon.session.lookup import require
+from canonry.canon.session.narrowing import entities_then
 from canonry.canon.session.paging import newest_match
+from canonry.canon.session.what_holds import (
+    events_until,
+    facts_at,
+    is_promised,
+    moment_of,
+    precedes,
+    relations_at,
+)
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
-from canonry.narrative.usecases.as_of_scene import (
-    events_until,
-    facts_at,
-    moment_of,
-    precedes,
-    relations_at,
-    tags_at,
-)
 from canonry.narrative.usecases.scenes import names_of, rank_for
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
@@ -259,16 +260,16 @@ async def gather_canonical(
     nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
     around = [*(await _roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
     entities = without_repeats((*cast.present, *around), lambda e: e.id)
-    entities = [*await entities_then(canon, scene.space, entities, moment)]
+    entities = [*(await entities_then(canon, entities, moment)).values()]
     present, others = entities[: len(cast.present)], entities[len(cast.present) :]
     roots: dict[str, Entity] = {i: one for one in entities for i in family_of(one)}
-    facts = await _facts(canon, scene, _ids_of(entities))
-    limits = canon.policy.context
+    facts, limits = await _facts(canon, scene, _ids_of(entities)), canon.policy.context
     actors = _ids_of(cast.participants)
     happened = events_until(moment, events)
     known = {fact.id: fact for fact in (*facts, *recalled.values())}
-    then = facts_at(moment, known.values(), happened)
-    ranked = rank_facts(then.holding, actors, recalled)
+    then = facts_at(moment, (*known.values(), *await _successors(canon, scene, known)), happened)
+    ranked = rank_facts((each for each in then if each.id in known), actors, recalled)
+    coming = [each for each in known.values() if is_promised(each, moment.at)]
     near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
     there = {
         edge.from_id: Whereabouts(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
@@ -278,7 +279,7 @@ async def gather_canonical(
 
     def head(entity: Entity) -> Presence:
         place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
-        return head_of(entity, tags_at(moment, entity), place)
+        return head_of(entity, tuple(sorted(held_at(entity, moment))), place)
 
     return Canonical(
         present=[head(each) for each in present],
@@ -287,7 +288,7 @@ async def gather_canonical(
         facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
         relations=rank_relations(near, seeds, limit=limits.relations),
         events=happened[:EVENTS_MAX],
-        promised=rank_facts(then.promised, actors),
+        promised=rank_facts(coming, actors),
         roots=roots,
         degraded=degraded,
     )
@@ -313,11 +314,8 @@ async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str,
     return {i: found[i] for i in ids if i in found and found[i].level is CanonLevel.CANON}
 
 
-async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:
-    """Return the newest relations, ended ones included; of very many, current ones as well.
-
-    The successors of ended relations are added, whatever entities they join.
-    """
+async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Thing]:
+    """Return the newest relations and what ended them; of very many, current ones as well."""
     if not seeds:
         return ()
     asked = RelationQuery(
@@ -328,10 +326,14 @@ async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> 
     if newest.total > PAGE_MAX:
         current = await canon.state.relations(replace(asked, current=True))
         found |= {edge.id: edge for edge in current.items}
-    heirs = {e.superseded_by for e in found.values() if e.superseded_by} - found.keys()
-    things = (await canon.within(scene.space).things(heirs)).values()
-    more = (e for e in things if isinstance(e, Relation) and e.level is CanonLevel.CANON)
-    return [*found.values(), *more]
+    return [*found.values(), *await _successors(canon, scene, found)]
+
+
+async def _successors(canon: Canon, scene: Scene, ended: Mapping[Any, Any]) -> Sequence[Thing]:
+    """Return the canon items, of whatever form and entities, that ended these statements."""
+    ids = {each.superseded_by for each in ended.values() if each.superseded_by} - ended.keys()
+    found = (await canon.within(scene.space).things(ids)).values()
+    return [each for each in found if getattr(each, "level", None) is CanonLevel.CANON]
 
 
 async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:
@@ -550,9 +552,7 @@ def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -
 
     def is_later(hit: FoundPassage) -> bool:
         of = recalled.things.get(hit.passage.scene_id or hit.passage.id)
-        if not isinstance(of, Scene) or of.story_id != scene.story_id:
-            return False
-        return not precedes(of, scene)
+        return isinstance(of, Scene) and of.story_id == scene.story_id and not precedes(of, scene)
 
     fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
     return replace(recalled, scenes=fresh)

@@ -101,11 +101,7 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
         if new.parent_id is not None:
             await _require_parent(canon, caller, new, new.parent_id)
             reads = frozenset((thing_key(new.parent_id),))
-        story = StoryDraft(
-            id=StoryId(new_id("story")),
-            status=StoryStatus.PLANNED,
-            **spread(new),
-        )
+        story = StoryDraft(id=StoryId(new_id("story")), status=StoryStatus.PLANNED, **spread(new))
         return Change(entries=(Made(thing=story),), reads=reads)
 
     return await commit_change(canon, caller, new.space, prepare)
@@ -564,9 +560,7 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
             require_same_space(space, (scene,), path="/scene_id")
             reads.add(thing_key(scene.id))
         memory = MemoryDraft(
-            id=MemoryId(new_id("memory")),
-            space=space,
-            **spread(asked) | {"entity_id": owner.id},
+            id=MemoryId(new_id("memory")), space=space, **spread(asked) | {"entity_id": owner.id}
         )
         return Change(entries=(Made(thing=memory),), reads=frozenset(reads))
 

@@ -29,6 +29,10 @@ class SceneQuery:
     limit: int = 50
     offset: int = 0
 
+    def matches(self, one: Scene) -> bool:
+        """Return whether the scene is as asked, in whatever space."""
+        return self.story_id in {None, one.story_id} and self.status in {None, one.status}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalQuery:
@@ -46,6 +50,15 @@ class ProposalQuery:
     limit: int = 50
     offset: int = 0
 
+    def matches(self, one: Proposal) -> bool:
+        """Return whether the proposal is as asked, in whatever space."""
+        return (
+            self.scene_id in {None, one.scene_id}
+            and one.type in self.types
+            and self.status in {None, one.status}
+            and (self.asks is None or not self.asks.isdisjoint(one.asks))
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:
@@ -55,6 +68,10 @@ class MemoryQuery:
     min_importance: float = 0.0
     limit: int = 20
     offset: int = 0
+
+    def matches(self, one: Memory) -> bool:
+        """Return whether the memory is as asked."""
+        return one.entity_id == self.entity_id and one.importance >= self.min_importance
 
 
 class Documents(View, Protocol):

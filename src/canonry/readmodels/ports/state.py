@@ -20,6 +20,7 @@ from canonry.values.ids import EntityId, SourceId, Space, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.state_tags import normal_tags
 
 STATING_MAX: Final = 1000
 """The most facts returned for one statement; a state that begins in each scene has one each."""
@@ -48,6 +49,21 @@ class EntityQuery:
     include_merged: bool = False
     limit: int = 50
     offset: int = 0
+
+    def matches(self, one: Entity) -> bool:
+        """Return whether the entity has what is asked, in whatever space."""
+        tagged = bool(self.all_of or self.any_of or self.none_of)
+        tags = frozenset(normal_tags(one.state_tags)) if tagged else frozenset[str]()
+        return (
+            (one.merged_into is None or (self.include_merged and not tagged))
+            and self.entity_type in {None, one.entity_type}
+            and self.entity_class in {None, one.entity_class}
+            and self.level in {None, one.level}
+            and self.all_of <= tags
+            and (not self.any_of or not self.any_of.isdisjoint(tags))
+            and self.none_of.isdisjoint(tags)
+            and (self.name_pattern is None or one.has_name(self.name_pattern))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +99,17 @@ class FactQuery:
     limit: int = 50
     offset: int = 0
 
+    def matches(self, one: Fact) -> bool:
+        """Return whether the fact is as asked, in whatever space."""
+        return (
+            (not self.entities or not self.entities.isdisjoint(one.involved))
+            and (self.end is None or one.time_ref is None or one.time_ref <= self.end)
+            and (self.start is None or one.ends_at is None or one.ends_at > self.start)
+            and self.level in {None, one.level}
+            and self.authority in {None, one.authority}
+            and self.fact_type in {None, one.fact_type}
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventQuery:
@@ -94,6 +121,14 @@ class EventQuery:
     level: CanonLevel | None = None
     limit: int = 50
     offset: int = 0
+
+    def matches(self, one: Event) -> bool:
+        """Return whether the event is as asked, in whatever space."""
+        return (
+            (not self.entities or not self.entities.isdisjoint(one.involved))
+            and self.scene_id in {None, one.scene_id}
+            and self.level in {None, one.level}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +147,17 @@ class RelationQuery:
     newest_first: bool = False
     limit: int = 50
     offset: int = 0
+
+    def matches(self, one: Relation) -> bool:
+        """Return whether the relation is as asked, in whatever space."""
+        ends = {"out": (one.from_id,), "in": (one.to_id,)}.get(
+            self.direction, (one.from_id, one.to_id)
+        )
+        return (
+            (not self.entities or not self.entities.isdisjoint(ends))
+            and self.rel_type in {None, one.rel_type}
+            and (one.current or not self.current)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +283,7 @@ class State(View, Protocol):
 
     @abstractmethod
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        """Return canon facts with any of these frame keys, oldest first.
+        """Return canon facts with statements under any of these keys, oldest first.
 
         `keys` gives the limit for each key; the newest facts are kept.
         """

@@ -1,5 +1,6 @@
 """Ports of search: passages by keywords, and vectors by meaning."""
 
+import struct
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,6 +125,11 @@ class VectorBatch:
     removed: Sequence[str] = ()
     cursor: str
     follows: str | None = None
+
+
+def numbers_of(vector: Vector) -> tuple[float, ...]:
+    """Return the numbers of a vector."""
+    return struct.unpack(f"<{len(vector) // NUMBER_BYTES}f", vector)
 
 
 def require_sizes(batch: VectorBatch) -> None:

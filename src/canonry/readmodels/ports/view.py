@@ -1,7 +1,7 @@
 """Ports of an engine: views, pages, and maintenance."""
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -71,18 +71,20 @@ class Projection(View, Protocol):
         """
 
 
-def following(folded: Iterable[Folded], cursor: Position) -> Iterator[Folded]:
-    """Yield the commits after the cursor, which moves with each of them.
+def following(folded: Iterable[Folded], cursor: Position) -> tuple[Mapping[str, Thing], Position]:
+    """Return the items after the commits past the cursor, and the new cursor.
 
     Raises:
         Conflict: `view.gap`, a commit does not follow.
     """
+    things: dict[str, Thing] = {}
     for each in folded:
         if each.position > cursor + 1:
             raise Conflict("view.gap", "Commits are missing. Apply those after the cursor first.")
         if each.position > cursor:
+            things |= {thing.id: thing for thing in each.things}
             cursor = each.position
-            yield each
+    return things, cursor
 
 
 UpkeepProgress = Callable[[int, int | None], None]

@@ -155,11 +155,6 @@ def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[
     return fresh
 
 
-def is_promised(fact: Fact, instant: Instant | None) -> bool:
-    """Return whether the fact begins after `instant`; without times it does not."""
-    return instant is not None and fact.time_ref is not None and fact.time_ref > instant
-
-
 def rank_facts(
     facts: Iterable[Fact], participants: Collection[EntityId], recalled: Collection[str] = ()
 ) -> list[Fact]:

@@ -3,16 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from heapq import nlargest
-from importlib import import_module
 from itertools import islice, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from canonry.language.texts.sentences import sentence_starts
 from canonry.language.texts.stems import (
+    DENYING,
     STOP_WORDS,
     asked_stems,
     languages_of,
@@ -21,8 +19,8 @@ from canonry.language.texts.stems import (
     terms_of,
 )
 from canonry.readmodels.ranking import Asked, Figures, Measure, breadth, scale_of
-from canonry.values.calendars.declaring import read_time
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar
+from canonry.values.calendars.declaring import read_roughly
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, Grain, RoughTime, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import folded
 from canonry.values.languages import months
@@ -37,26 +35,6 @@ from canonry.values.policy import RankingWeights
 _LEAST: Final = 3
 """A question must keep this many significant words without names, or it keeps its names."""
 _DENIED: Final = 5
-_DENIALS: Final = {
-    "english": (
-        "not no never nobody nothing nowhere none neither nor without cannot"
-        " aint cant didnt doesnt dont isnt wasnt wont"
-    ),
-    "german": (
-        "nicht kein keine keinem keinen keiner keines nie niemals niemand niemandem niemanden"
-        " nichts nirgends weder ohne"
-    ),
-    "french": "n ne pas jamais rien aucun aucune ni sans",
-    "spanish": "no nunca jamas nadie ningun ninguna ninguno tampoco ni sin",
-    "italian": "non mai nessun nessuna nessuno niente nulla neanche senza",
-    "portuguese": "nao nunca jamais ninguem nenhum nenhuma nem sem",
-    "dutch": "niet geen nooit niemand niets nergens noch zonder",
-}
-_DENYING: Final = {language: frozenset(words.split()) for language, words in _DENIALS.items()}
-"""Denying words of each language, as `terms_of` cuts them.
-
-The languages are separate: "sin" denies in Spanish only, and Portuguese "no" is "in the".
-"""
 _LASTING: Final = frozenset(
     {"longer", "anymore", "more", "yet", "ever", "mehr", "plus", "mas", "piu", "mais", "meer"}
 )
@@ -88,7 +66,7 @@ def denied_in(text: str) -> frozenset[str]:
     """
     terms = terms_of(text)
     language = languages_of(terms)[0]
-    stops = STOP_WORDS[language] | _DENYING[language] | _LASTING | {_CONTRACTED}
+    stops = STOP_WORDS[language] | DENYING[language] | _LASTING | {_CONTRACTED}
     denied: set[str] = set()
     for place in _denials(terms, language):
         after = terms[place + 1 : place + 1 + _DENIED]
@@ -111,7 +89,7 @@ def denies(text: str, stems: frozenset[str]) -> bool:
 
 def _denials(terms: Sequence[str], language: str) -> Iterator[int]:
     """Yield the positions of denying words; for "can't", the position of its "t"."""
-    words = _DENYING[language]
+    words = DENYING[language]
     for place, term in enumerate(terms):
         if term in words or (term == _CONTRACTED and place and terms[place - 1].endswith("n")):
             yield place
@@ -135,7 +113,7 @@ def stems_asked(text: str) -> Mapping[str, str]:
         counts.update(terms_of(piece))
         if len(counts) > _KEPT:
             counts = Counter(dict(counts.most_common(WORDS_MAX)))
-    language = languages_of(counts.elements())[0]
+    language = languages_of(counts)[0]
     told = (term for term, _ in counts.most_common(_KEPT) if term not in STOP_WORDS[language])
     return {term: stem_of(language, term) for term in islice(told, WORDS_MAX)}
 
@@ -261,8 +239,8 @@ def ordered_again(
 
 # Times in a question, as intervals.
 #
-# For Gregorian dates a library reads the expressions; a declared calendar reads its own. "Last" and
-# "ago" count from the present of the conversation.
+# A pattern finds Gregorian dates, and names of a declared calendar find its own. "Last" and "ago"
+# count from the present of the conversation.
 
 
 class TimeSpan(NamedTuple):
@@ -293,19 +271,10 @@ class TimesAsked:
         return bool(self.stretches or self.sessions or self.anchors)
 
 
-_CODES: Final = {
-    "english": "en",
-    "german": "de",
-    "french": "fr",
-    "spanish": "es",
-    "italian": "it",
-    "portuguese": "pt",
-    "dutch": "nl",
-}
 _NAMES: Final = sorted(map(re.escape, months()), key=len, reverse=True)
 _MONTH: Final = rf"(?:{'|'.join(_NAMES)})\b\.?"
 _WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_SEASONS: Final = "spring|summer|autumn|fall|winter"
 _LEADING: Final = (
     "in|last|of|since|by|between|from|during|until|till|this|next|past|before|after|im|letzten|seit|vor|nach"
     "|en|au|de|del|depuis|em|nel|dal|a|desde"
@@ -316,8 +285,8 @@ _SAID: Final = re.compile(
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? {_MONTH}(?:,? (?:of |de )?{_YEAR}\b)?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
     rf"|{_MONTH},? (?:of |de )?{_YEAR}\b"
-    rf"|(?:{'|'.join(_SEASONS)})(?: of)? {_YEAR}\b"
-    rf"|(?:last|past) (?:{'|'.join(_SEASONS)}|weekend)\b"
+    rf"|(?:{_SEASONS})(?: of)? {_YEAR}\b"
+    rf"|(?:last|past) (?:{_SEASONS}|weekend)\b"
     rf"|(?:{_LEADING}) (?:{_MONTH}(?:,? (?:of |de )?{_YEAR}\b)?|(?:the year )?{_YEAR}\b(?![-./]))"
     rf"|(?:last|past|this|on|previous) {_WEEKDAY}\b"
     r"|(?:last|past|this|previous) (?:week|month|year|night)\b"
@@ -325,8 +294,7 @@ _SAID: Final = re.compile(
     r"(?:day|week|month|year)s? ago\b"
     r"|yesterday|today|gestern|heute|hier|ayer|hoy|ieri|oggi|ontem|gisteren)\b"
 )
-_LED: Final = re.compile(rf"^(?:{_LEADING}|on|previous|the year) ")
-_SEASON: Final = re.compile(rf"({'|'.join(_SEASONS)})(?: of)?(?: ({_YEAR}))?$")
+_LED: Final = re.compile(rf"^(?!(?:last|next|past) )(?:{_LEADING}|on|the year) ")
 _AROUND: Final = re.compile(
     r"(?:\b(?P<count>the|a|one|two|three|few) (?P<unit>day|week|weekend|month|year)s? )?"
     r"\b(?P<way>before|after|since|until|till|by)(?: the| that)?$"
@@ -352,15 +320,10 @@ _ANCHOR: Final = re.compile(
     r"\b(?P<way>before|after|during|since|until) "
     r"(?:the |a |an |his |her |their |my |our )?(?P<what>[^?.!,;:]{3,60})"
 )
-_ROUND: Final = frozenset({"week", "month", "year", "night"})
 _WINDOW: Final = 6
 _PLACED: Final = frozenset({"in", "on", "before", "after", "since", "until", "during", "by"})
 _WEEK: Final = 7
 _HALF: Final = 0.5
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - days have no zone here
-_FIRST: Final = -62_135_596_800
-_LAST: Final = 253_402_300_799
-"""The first and the last second that the library can represent."""
 
 
 def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesAsked:
@@ -404,9 +367,7 @@ def _gregorian(said: str, present: Instant | None) -> Iterator[TimeSpan]:
     """Yield each time expression, with the words before it taken into account."""
     begun: TimeSpan | None = None
     for match in _SAID.finditer(said):
-        base = _EPOCH + timedelta(seconds=min(max((present or 0) // SECOND, _FIRST), _LAST))
-        languages = tuple(_CODES[each] for each in languages_of(terms_of(said)))
-        read = _read(match[0], languages, base)
+        read = _read(match[0], present or Instant(0))
         if read is None:
             continue
         before = said[: match.start()].rstrip()
@@ -438,77 +399,25 @@ def _around(read: TimeSpan, before: str) -> TimeSpan:
     return TimeSpan(None if days is None or end is None else Instant(end - days * DAY), end)
 
 
-@lru_cache(maxsize=256)
-def _read(words: str, languages: tuple[str, ...], base: datetime) -> TimeSpan | None:
-    """Return the day, week, month or year of an expression."""
-    bare = words
-    while (shorter := _LED.sub("", bare)) != bare and shorter not in _ROUND:
+def _read(words: str, present: Instant) -> TimeSpan | None:
+    """Return the day, week, month or year of an expression; without a year, the last one."""
+    bare, before = words, (GREGORIAN.years_later(present, years=-1), Instant(present - _WEEK * DAY))
+    while (shorter := _LED.sub("", bare)) != bare:
         bare = shorter
-    if season := _SEASON.search(bare):
-        return _season(season, base)
-    if bare == "weekend":
-        return _days_from(_day_of(base) - base.weekday() - 2, 2)
-    asked = words if words.rpartition(" ")[2] in _ROUND else bare
-    parser = _parser(tuple(dict.fromkeys((*languages, "en", "de", "fr", "es", "it", "pt", "nl"))))
+    if bare.endswith("weekend"):
+        monday = present - (present // DAY + 3) % _WEEK * DAY - present % DAY
+        return TimeSpan(Instant(monday - 2 * DAY), Instant(monday))
     try:
-        data = parser(settings={"RELATIVE_BASE": base}).get_date_data(asked)
-    except (OverflowError, ValueError):  # before the first year or after the last one
+        read = read_roughly(bare, GREGORIAN, RoughTime(start=present))
+        if read.counted and read.start > present and not bare.startswith("next "):
+            earlier = before["day" in bare]
+            read = read_roughly(bare, GREGORIAN, RoughTime(start=earlier))
+    except InvalidInput:
         return None
-    return None if data.date_obj is None else _whole(data.date_obj, data.period)
-
-
-def _whole(day: datetime, period: str) -> TimeSpan:
-    """Return the year, month or week of a day, or the day itself."""
-    match period:
-        case "year":
-            return TimeSpan(GREGORIAN.instant(day.year), GREGORIAN.instant(day.year + 1))
-        case "month":
-            return _months_from(day.year, day.month, 1)
-        case "week":
-            return _days_from(_day_of(day) - day.weekday(), _WEEK)
-        case _:
-            return _days_from(_day_of(day), 1)
-
-
-@lru_cache(maxsize=32)
-def _parser(languages: tuple[str, ...]) -> Any:
-    """Return the parser of these languages; the first call loads the library."""
-    module = import_module("dateparser.date")
-
-    @lru_cache(maxsize=16)
-    def made(base: datetime) -> Any:
-        settings = {
-            "RELATIVE_BASE": base,
-            "PREFER_DATES_FROM": "past",
-            "DATE_ORDER": "DMY",
-            "TIMEZONE": "UTC",
-        }
-        return module.DateDataParser(languages=list(languages), settings=settings)
-
-    return lambda settings: made(settings["RELATIVE_BASE"])
-
-
-def _season(match: re.Match[str], base: datetime) -> TimeSpan:
-    """Return a season of a year, or the last one that is over; winter ends its year."""
-    season = _months_from(int(match[2]) if match[2] else base.year, _SEASONS[match[1]], 3)
-    if not match[2] and season.end is not None and season.end > _day_of(base) * DAY:
-        return _months_from(base.year - 1, _SEASONS[match[1]], 3)
-    return season
-
-
-def _months_from(year: int, month: int, count: int) -> TimeSpan:
-    """Return so many months from the first day of one; no year: the last that a calendar counts."""
-    begins = GREGORIAN.instant(year, month - 1)
-    return TimeSpan(begins, GREGORIAN.later(begins, months=count))
-
-
-def _days_from(day: int, count: int) -> TimeSpan:
-    """Return so many days from one, counted from 1970."""
-    return TimeSpan(Instant(day * DAY), Instant((day + count) * DAY))
-
-
-def _day_of(day: datetime) -> int:
-    return (day.replace(tzinfo=None) - _EPOCH).days
+    grain = Grain.WEEK if "week" in bare else max(read.grain, Grain.DAY)
+    start, end = span_of(replace(read, grain=grain), GREGORIAN)
+    days = (start // DAY + 3) % _WEEK * DAY if grain is Grain.WEEK else 0
+    return TimeSpan(Instant(start - days), Instant(end - days))
 
 
 def _reckoned(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
@@ -523,10 +432,9 @@ def _reckoned(said: str, calendar: Calendar, present: Instant | None) -> Iterato
             some = words[place : place + size]
             if named.union(eras, counters).isdisjoint(some) or some[0] in _PLACED:
                 break
-            begins = _told(" ".join(some), calendar, present)
-            if begins is not None:
-                ends = _ends(begins, calendar, some, named)
-                yield _around(TimeSpan(begins, ends), " ".join(words[:place]))
+            told = _told(" ".join(some), calendar, present)
+            if told is not None:
+                yield _around(told, " ".join(words[:place]))
                 place += size - 1
                 break
         place += 1
@@ -536,21 +444,13 @@ def _words(names: Iterable[str]) -> set[str]:
     return {word for name in names for word in folded(name).split()}
 
 
-def _told(words: str, calendar: Calendar, present: Instant | None) -> Instant | None:
+def _told(words: str, calendar: Calendar, present: Instant | None) -> TimeSpan | None:
+    start = None if present is None else RoughTime(start=present)
     try:
-        return read_time(words, calendar, present)
+        read = read_roughly(words, calendar, start)
     except InvalidInput:
         return None
-
-
-def _ends(begins: Instant, calendar: Calendar, words: list[str], named: set[str]) -> Instant:
-    """Return the end of the day, month or year of a date."""
     if calendar.counters:
-        return Instant(begins + min(each.seconds for each in calendar.counters) * 1_000_000)
-    year, month, _ = calendar.date(begins)
-    if named.isdisjoint(words):
-        return calendar.instant(year + 1)
-    numbers = sum(any(sign.isdigit() for sign in word) for word in words)
-    if numbers > 1:
-        return Instant(begins + DAY)
-    return Instant(begins + calendar.years.lengths(year)[month] * DAY)
+        length = min(each.seconds for each in calendar.counters) * SECOND
+        return TimeSpan(read.start, Instant(read.start + length))
+    return TimeSpan(*span_of(replace(read, grain=max(read.grain, Grain.DAY)), calendar))

@@ -293,15 +293,12 @@ class OnnxEmbedder(Embedder):
         windows = self._windows(texts)
         with self._loading:
             if self._apart is None:
-                self._apart = self._are_apart()
+                # Whether a row in a batch has the same bytes as alone on this machine.
+                self._apart = all(
+                    np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
+                    for row in _EXAMPLES
+                )
         return windows, self._pinned.window if self._apart else 1
-
-    def _are_apart(self) -> bool:
-        """Return whether a row in a batch has the same bytes as alone on this machine."""
-        return all(
-            np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
-            for row in _EXAMPLES
-        )
 
     def _windows(self, texts: Sequence[str]) -> Sequence[Sequence[_Window]]:
         tokens = self._load().tokens

@@ -213,7 +213,23 @@ class EndpointReranker(Reranker):
         self, question: str, texts: Sequence[str], *, probe: bool = False
     ) -> Sequence[float]:
         body = self._body(question, list(texts))
-        return _scores(await self._address.ask(body, probe=probe), len(texts))
+        expected = len(texts)
+        try:
+            told = decode_json(await self._address.ask(body, probe=probe))
+            rows = told["results"] if isinstance(told, dict) else told
+            found = {
+                int(row["index"]): float(
+                    row["relevance_score"] if "relevance_score" in row else row["score"]
+                )
+                for row in rows
+            }
+            if len(rows) != expected or sorted(found) != list(range(expected)):
+                raise _fault("left out some texts")
+            if not all(map(math.isfinite, found.values())):
+                raise _fault("returns a score that is not a number")
+            return [found[number] for number in range(expected)]
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise _fault("answers in an unknown format") from error
 
     def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
         match self._endpoint.dialect:
@@ -226,25 +242,6 @@ class EndpointReranker(Reranker):
                     if self._endpoint.model is None
                     else {"model": self._endpoint.model, **body}
                 )
-
-
-def _scores(content: bytes, expected: int) -> Sequence[float]:
-    try:
-        told = decode_json(content)
-        rows = told["results"] if isinstance(told, dict) else told
-        found = {
-            int(row["index"]): float(
-                row["relevance_score"] if "relevance_score" in row else row["score"]
-            )
-            for row in rows
-        }
-        if len(rows) != expected or sorted(found) != list(range(expected)):
-            raise _fault("left out some texts")
-        if not all(map(math.isfinite, found.values())):
-            raise _fault("returns a score that is not a number")
-        return [found[number] for number in range(expected)]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise _fault("answers in an unknown format") from error
 
 
 def _fault(what: str, **details: Any) -> Unavailable:

@@ -262,22 +262,17 @@ async def called_in(canon: Canon, spaces: Spaces, ids: frozenset[str]) -> Called
         return {}
     seen = canon.covering(spaces)
     entities = await seen.things(ids)
-    roots = {
-        thing.merged_into
-        for thing in entities.values()
-        if isinstance(thing, Entity) and thing.merged_into is not None
+    merged = (i for i, e in entities.items() if isinstance(e, Entity) and e.merged_into is not None)
+    roots = await seen.roots(merged)
+    return {
+        each: [
+            name
+            for thing in (entities.get(each), roots.get(each))
+            if isinstance(thing, Entity)
+            for name in names_of(thing)
+        ]
+        for each in ids
     }
-    known = {**entities, **await seen.things(roots - entities.keys())} if roots else entities
-    return {each: _names(each, known) for each in ids}
-
-
-def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
-    thing = known.get(entity_id)
-    names: list[str] = []
-    while isinstance(thing, Entity):
-        names += names_of(thing)
-        thing = None if thing.merged_into is None else known.get(thing.merged_into)
-    return names
 
 
 MEANING_MISSING: Final = "vectors"
@@ -370,10 +365,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         ),
         weights,
         limit=max(
-            query.limit,
-            FIRST,
-            _DENYING if denied else 0,
-            SECOND_LOOK if services.reranking else 0,
+            query.limit, FIRST, _DENYING if denied else 0, SECOND_LOOK if services.reranking else 0
         ),
     )
     things = await canon.covering(query.spaces).things(each.id for each in ranked)

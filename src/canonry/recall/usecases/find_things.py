@@ -5,15 +5,14 @@ as known at an instant are scanned as they were then, by words only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.paging import every_item, every_match
-from canonry.log.commits import Position
+from canonry.canon.session.narrowing import there_then
+from canonry.canon.session.what_holds import Viewpoint
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -21,17 +20,16 @@ from canonry.log.items.sources import Source
 from canonry.readmodels.passages import STANDING, Collection, passages_of
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.recall.domain.questions import TimesAsked, read_times
 from canonry.recall.usecases.find_passages import find_passages, lies_in, shortened, when_said
 from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
-from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
 LOOKED_AT_MAX: Final = 2_000
-"""The most items of each kind that are scanned as they were known at an instant."""
+"""The most items of each kind that are searched as they were known at an instant."""
 
 _WIDER: Final = 4
 _ENDS: Final = 5
@@ -63,7 +61,7 @@ _PASSAGES: Final[Mapping[FoundKind, tuple[Collection, ...]]] = {
 class ThingSearch:
     """The search text and its filters; `about` are all ids of one entity.
 
-    `taken_back` also finds retracted items, unless a time is given.
+    `taken_back` also finds retracted items, unless the canon is narrowed to a time.
     """
 
     space: SpaceId
@@ -71,8 +69,6 @@ class ThingSearch:
     kinds: frozenset[FoundKind] = frozenset(FoundKind)
     about: frozenset[EntityId] = frozenset()
     entity_type: str | None = None
-    at: Instant | None = None
-    known_at: Instant | None = None
     taken_back: bool = False
     limit: int = 10
 
@@ -94,29 +90,36 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     """Return the best items of all kinds, within a space that the caller may read.
 
     Ended items come after all current ones. If the text names a time, items that did not hold then
-    come last. Retracted items come after all others. With `at`, only items that held then are
-    returned.
+    come last. Retracted items come after all others. A narrowed canon returns only items that hold
+    at its viewpoint.
     """
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
     )
-    search, until = replace(search, text=(await shortened(canon, asked)).text), None
-    if search.known_at is not None:
-        until = await canon.ledger.position_at(search.space, search.known_at)
+    search, past = replace(search, text=(await shortened(canon, asked)).text), canon.now is not None
     found = await asyncio.gather(
-        _passages(canon, search, until),
-        _relations(canon, search) if until is None else _known(canon, search, until),
-        _documents(canon, search, until),
+        _passages(canon, search),
+        _known(canon, search) if canon.viewpoint.is_past else _relations(canon, search),
+        _documents(canon, search),
     )
     best = _best(search, found)
     parts = [*found]
-    if len(best) < search.limit and _asks_all(search):
+    if past:
+        there = {each.id: each for each in await there_then(canon, (e for e, _ in best.values()))}
+        best = {i: (there[i], strength) for i, (_, strength) in best.items() if i in there}
+    elif len(best) < search.limit and search.taken_back:
         parts.append(await _taken_back(canon, search))
         best |= _best(search, parts[-1:])
-    when = TimesAsked() if search.at is not None else read_times(search.text, GREGORIAN, None)
+    when = TimesAsked() if past else read_times(search.text, GREGORIAN, None)
     ordered = sorted(
         best.values(),
-        key=lambda e: (_never_was(e[0]), _is_past(e[0], when), -e[1], e[0].position, e[0].id),
+        key=lambda e: (
+            _never_was(e[0]),
+            _is_past(e[0], when, canon.viewpoint),
+            -e[1],
+            e[0].position,
+            e[0].id,
+        ),
     )
     return FoundThings(
         found=ordered[: search.limit],
@@ -136,33 +139,10 @@ def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[
     return best
 
 
-def holds(thing: Thing, at: Instant | None) -> bool:
-    """Return whether a fact or relation holds, or an event happened, at a time; None: now.
-
-    An item with an unknown end holds at no given time. A retracted item never held.
-    """
-    match thing:
-        case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
-            return False
-        case Fact():
-            begun = at is None or thing.time_ref is None or thing.time_ref <= at
-            if at is None or thing.ends_at is None:
-                return begun and not thing.superseded
-            return begun and at < thing.ends_at
-        case Relation():
-            begun = at is None or thing.since is None or thing.since <= at
-            ended = thing.ended and (at is None or thing.until is None or thing.until <= at)
-            return begun and not ended
-        case Event(time_ref=when):
-            return at is None or when is None or when <= at
-        case _:
-            return True
-
-
-def _is_past(thing: Thing, asked: TimesAsked) -> bool:
+def _is_past(thing: Thing, asked: TimesAsked, view: Viewpoint) -> bool:
     """Return whether a statement holds at none of the given times, or, without any, has ended."""
     if not asked:
-        return not holds(thing, None)
+        return not view.shows(thing)
     match thing:
         case Fact(time_ref=begun, ends_at=ended) | Relation(since=begun, until=ended):
             return bool(asked.stretches) and not any(
@@ -181,16 +161,12 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
         return False
     if isinstance(thing, Entity | Fact | Event | Relation) and thing.level not in STANDING:
-        return _never_was(thing) and _asks_all(search)
-    return search.at is None or holds(thing, search.at)
+        return _never_was(thing) and search.taken_back
+    return True
 
 
 def _never_was(thing: Thing) -> bool:
     return isinstance(thing, Fact | Relation) and thing.level is CanonLevel.RETCONNED
-
-
-def _asks_all(search: ThingSearch) -> bool:
-    return search.taken_back and search.at is None and search.known_at is None
 
 
 _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
@@ -201,9 +177,9 @@ _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
 """The kind of found items that do not get it from their search."""
 
 
-async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:
+async def _passages(canon: Canon, search: ThingSearch) -> FoundThings:
     """Search the indexes of words and meanings; for the past, only items that never change."""
-    kinds = search.kinds if until is None else search.kinds & {FoundKind.PASSAGE}
+    kinds = search.kinds & {FoundKind.PASSAGE} if canon.viewpoint.is_past else search.kinds
     wanted = dict.fromkeys(c for kind in sorted(kinds) for c in _PASSAGES.get(kind, ()))
     query = TextQuery(
         collection=Collection.FACTS,
@@ -218,33 +194,24 @@ async def _passages(canon: Canon, search: ThingSearch, until: Position | None) -
     hits: Sequence[tuple[Thing, float]] = [
         (each.things[hit.passage.id], hit.strength) for each in found for hit in each.hits
     ]
-    if search.at is not None:
-        hits = await _said_by(canon, search, hits, search.at)
+    at = None if canon.viewpoint.at is None else canon.viewpoint.at.at
+    if at is not None:
+        # The items that had been told by a time, in story time if it is known.
+        outer = {i for thing, _ in hits for i in lies_in(thing)}
+        around = await canon.within(search.space).things(outer) if outer else {}
+        told = ((thing, strength, when_said(thing, around)) for thing, strength in hits)
+        hits = [
+            (thing, strength)
+            for thing, strength, when in told
+            if isinstance(thing, Fact | Event) or when.time is None or when.time <= at
+        ]
     merged = [t.id for t, _ in hits if isinstance(t, Entity) and t.merged_into is not None]
     roots = await canon.within(search.space).roots(merged) if merged else {}
     return FoundThings(
-        found=[
-            (roots.get(thing.id, thing), strength)
-            for thing, strength in hits
-            if until is None or thing.changed_at <= until
-        ],
+        found=[(roots.get(thing.id, thing), strength) for thing, strength in hits],
         degraded=degraded_of(*(each.degraded for each in found)),
         behind=max((each.behind for each in found), default=0),
     )
-
-
-async def _said_by(
-    canon: Canon, search: ThingSearch, hits: Sequence[tuple[Thing, float]], at: Instant
-) -> Sequence[tuple[Thing, float]]:
-    """Return the items that had been told by a time, in story time if it is known."""
-    outer = {i for thing, _ in hits for i in lies_in(thing)}
-    around = await canon.within(search.space).things(outer) if outer else {}
-    told = ((thing, strength, when_said(thing, around)) for thing, strength in hits)
-    return [
-        (thing, strength)
-        for thing, strength, when in told
-        if isinstance(thing, Fact | Event) or when.time is None or when.time <= at
-    ]
 
 
 async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
@@ -254,14 +221,14 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
     ends = search.about
     if not ends:
         entities = replace(search, kinds=frozenset({FoundKind.ENTITY}), limit=_ENDS)
-        hits = (await _passages(canon, entities, None)).found
+        hits = (await _passages(canon, entities)).found
         ends = frozenset(EntityId(thing.id) for thing, _ in hits[:_ENDS])
     query = RelationQuery(
         spaces=frozenset((search.space,)), entities=ends, newest_first=True, limit=PAGE_MAX
     )
     page = await canon.state.relations(query)
     found = {each.id: each for each in page.items}
-    if page.total > PAGE_MAX and search.at is None:  # current relations come first
+    if page.total > PAGE_MAX:  # current relations come first
         holding = await canon.state.relations(replace(query, current=True))
         found |= {each.id: each for each in holding.items}
     if len(found) < search.limit and not search.about:
@@ -272,11 +239,11 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
     )
 
 
-async def _documents(canon: Canon, search: ThingSearch, until: Position | None) -> FoundThings:
+async def _documents(canon: Canon, search: ThingSearch) -> FoundThings:
     if FoundKind.DOCUMENT not in search.kinds or search.about:
         return FoundThings(found=())
     page = await canon.state.sources(search.space, limit=PAGE_MAX, offset=0)
-    named = (e for e in page.items if e.title and (until is None or e.position <= until))
+    named = (each for each in page.items if each.title)
     found = await _by_words(canon, search, named)
     return FoundThings(found=found, truncated=page.total > PAGE_MAX)
 
@@ -296,48 +263,30 @@ async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
     return FoundThings(found=found, truncated=page.total > PAGE_MAX)
 
 
-async def _known(canon: Canon, search: ThingSearch, until: Position) -> FoundThings:
-    """Return canon as of the log position `until`."""
-    spaces = frozenset((search.space,))
-    kinds = search.kinds
-    told: list[AsyncIterator[Thing]] = []
+async def _known(canon: Canon, search: ThingSearch) -> FoundThings:
+    """Return the canon of the past, which no index has, by words alone."""
+    kinds, spaces = search.kinds, frozenset((search.space,))
+    most: Any = {"limit": LOOKED_AT_MAX}
+    ours: Any = {**most, "entities": search.about}
+    pages: list[Page[Any]] = []
     if kinds & {FoundKind.ENTITY, FoundKind.LORE}:
-        every = EntityQuery(spaces=spaces, include_merged=True)
-        told.append(every_match(canon.state.entities, every))
+        pages.append(await canon.state.entities(EntityQuery(spaces=spaces, **most)))
     if FoundKind.FACT in kinds:
-        told.append(every_match(canon.state.facts, FactQuery(spaces=spaces)))
+        pages.append(await canon.state.facts(FactQuery(spaces=spaces, **ours)))
     if FoundKind.EVENT in kinds:
-        told.append(every_match(canon.state.events, EventQuery(spaces=spaces)))
+        pages.append(await canon.state.events(EventQuery(spaces=spaces, **ours)))
     if FoundKind.RELATION in kinds:
-        told.append(every_match(canon.state.relations, RelationQuery(spaces=spaces)))
+        ties = RelationQuery(spaces=spaces, current=True, **ours)
+        pages.append(await canon.state.relations(ties))
     if FoundKind.LORE in kinds:
-        told.append(every_item(partial(canon.state.axioms, search.space)))
-    ids: list[str] = []
-    truncated = False
-    for items in told:
-        count = 0
-        async for item in items:
-            if count == LOOKED_AT_MAX:
-                truncated = True
-                break
-            ids.append(item.id)
-            count += 1
-    then: list[Thing] = []
-    seen = canon.within(search.space)
-    for start in range(0, len(ids), PAGE_MAX):
-        then += (await seen.things_as_known_at(ids[start : start + PAGE_MAX], until)).values()
-    standing = [each for each in then if _stood(each, search)]
+        pages.append(await canon.state.axioms(search.space, offset=0, **most))
+    then = [e for page in pages for e in page.items if getattr(e, "level", None) in STANDING]
+    then = [e for e in then if not search.about or search.about & frozenset(about(e))]
     return FoundThings(
-        found=await _by_words(canon, search, standing), degraded=("vectors",), truncated=truncated
+        found=await _by_words(canon, search, then),
+        degraded=("vectors",),
+        truncated=any(len(page.items) < page.total for page in pages),
     )
-
-
-def _stood(thing: Thing, search: ThingSearch) -> bool:
-    if isinstance(thing, Entity) and thing.merged_into is not None:
-        return False
-    if search.about and not search.about & frozenset(about(thing)):
-        return False
-    return getattr(thing, "level", CanonLevel.CANON) in STANDING
 
 
 def about(thing: Thing) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from canonry.readmodels.ports.text import (
 )
 from canonry.recall.usecases.passage_parts import (
     PassageChanges,
-    PassagePart,
     changed_parts,
     embedded,
     left_alone,
@@ -202,9 +201,15 @@ class PassageIndexer:
             del again[entity]
         else:
             again[entity] = ids[-1]
-        changes = await passage_changes(
-            recall.state, recall.documents, await _bearing_names(recall, ids)
-        )
+        # The passages that were embedded with a name, and the turns next to them.
+        found: dict[str, None] = {}
+        for thing in (await recall.state.things(ids)).values() if ids else ():
+            if isinstance(thing, Turn | Memory):
+                found[thing.id] = None
+            if isinstance(thing, Turn):
+                page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
+                found.update((turn.id, None) for turn in page)
+        changes = await passage_changes(recall.state, recall.documents, list(found))
         reached = replace(place.cursor, again=again)
         made = await self._keep(vectors, embedder, place, changes, reached)
         return Indexed(commits=0, vectors=made, waiting=followed.waiting)
@@ -275,18 +280,6 @@ async def _forget(
             return
 
 
-async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
-    """Return the passages that were embedded with a name, and the turns next to them."""
-    found: dict[str, None] = {}
-    for thing in (await recall.state.things(ids)).values() if ids else ():
-        if isinstance(thing, Turn | Memory):
-            found[thing.id] = None
-        if isinstance(thing, Turn):
-            page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
-            found.update((turn.id, None) for turn in page)
-    return list(found)
-
-
 # Index ahead: embed passages before the indexer reaches them, to share its work.
 #
 # The process that follows the log moves the index's cursor. A helper embeds later passages and
@@ -335,7 +328,10 @@ async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequ
         parts = changed_parts(changes.parts, known)
         if not parts:
             return 0
-        entries = await _entries(parts, embedder, made)
+        new = list(dict.fromkeys(part.text for part in parts if part.text not in made))
+        if new:
+            made.update(zip(new, await embedder.embed(new, Purpose.PASSAGE), strict=True))
+        entries = [part.with_vector(made[part.text]) for part in parts]
         batch = VectorBatch(model=embedder.model, entries=entries, cursor=kept, follows=kept)
         try:
             await vectors.apply(batch)
@@ -345,12 +341,3 @@ async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequ
         else:
             return len(entries)
     return 0
-
-
-async def _entries(
-    parts: Sequence[PassagePart], embedder: Embedder, made: dict[str, Vector]
-) -> Sequence[VectorEntry]:
-    new = list(dict.fromkeys(part.text for part in parts if part.text not in made))
-    if new:
-        made.update(zip(new, await embedder.embed(new, Purpose.PASSAGE), strict=True))
-    return [part.with_vector(made[part.text]) for part in parts]

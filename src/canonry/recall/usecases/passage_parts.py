@@ -111,20 +111,7 @@ async def passage_changes(
         async for turn in left_alone(documents, space):
             things[turn.id] = turn
     turns = [thing for thing in things.values() if isinstance(thing, Turn)]
-    before = await _forerunners(documents, turns)
-    names = await _names(state, things.values(), before.values())
-    parts = [
-        PassagePart(passage=passage, part=number, text=f"{_lead(thing, before, names)}{text}")
-        for thing in things.values()
-        for passage in passages_of(thing)
-        for number, text in enumerate(chunks_of(passage.text))
-    ]
-    removed = [thing.id for thing in things.values() if is_silenced(thing)]
-    return PassageChanges(parts=parts, removed=removed)
-
-
-async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[str, Turn]:
-    """Map the ids of `turns` to the turn before each, if all its readers may read that one."""
+    # Map the ids of `turns` to the turn before each, if all its readers may read that one.
     known = {(turn.scene_id, turn.index): turn for turn in turns}
     found: dict[str, Turn] = {}
     for turn in turns:
@@ -134,7 +121,16 @@ async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[s
                 known[earlier.scene_id, earlier.index] = earlier
         if place in known and covers(known[place].audience, turn.audience):
             found[turn.id] = known[place]
-    return found
+    before = found
+    names = await _names(state, things.values(), before.values())
+    parts = [
+        PassagePart(passage=passage, part=number, text=f"{_lead(thing, before, names)}{text}")
+        for thing in things.values()
+        for passage in passages_of(thing)
+        for number, text in enumerate(chunks_of(passage.text))
+    ]
+    removed = [thing.id for thing in things.values() if is_silenced(thing)]
+    return PassageChanges(parts=parts, removed=removed)
 
 
 async def _names(

@@ -425,15 +425,12 @@ class Recall:
         if not mine.complete:
             for model, cursor in cursors.items():
                 if cursor.complete and model != wanted:
-                    other = await self._other(model)
+                    if model not in self._others:
+                        self._others[model] = await asyncio.to_thread(self._engines.embedder, model)
+                    other = self._others[model]
                     if other is not None:
                         return other, cursor
         return opened.embedder, mine
-
-    async def _other(self, model: EmbeddingModel) -> Embedder | None:
-        if model not in self._others:
-            self._others[model] = await asyncio.to_thread(self._engines.embedder, model)
-        return self._others[model]
 
     async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
         """Embed passages that the index lacks; running out of time is no error (see `behind`)."""

@@ -301,11 +301,7 @@ def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
     """Return every model with its number and cursor."""
     sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
     return [
-        (
-            m,
-            EmbeddingModel(name=name, version=v, dimensions=size, digest=digest or None),
-            cursor,
-        )
+        (m, EmbeddingModel(name=name, version=v, dimensions=size, digest=digest or None), cursor)
         for m, name, v, size, digest, cursor in list[Any](db.execute(sql))
     ]
 

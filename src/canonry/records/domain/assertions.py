@@ -33,6 +33,7 @@ from canonry.log.schemas.truth_types import types_alike
 from canonry.log.schemas.typed_records import RecordReader, TypedRecord
 from canonry.records.domain.shown import shown_by
 from canonry.values.ids import EntityId
+from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator, Fragment
 
 # Assertions: the statement of one record about one entity, with all its keys.
@@ -59,7 +60,7 @@ class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
     `keys` are the same keys in the form that entities store; `looks` are look-alike forms of its
-    names. `sure` is false for a party that a record only names.
+    names. `sure` is false for a party that a record only names. `seen_at` is the record's own time.
     """
 
     user_id: str
@@ -75,6 +76,7 @@ class Assertion:
     sure: bool = True
     refers_to: tuple[int, ...] = ()
     warnings: tuple[Warned, ...] = field(default=())
+    seen_at: Instant | None = None
 
     @property
     def apart_id(self) -> EntityId | None:
@@ -108,6 +110,7 @@ def assertion_of(
     unread: Mapping[str, Fragment] | None = None,
     sure: bool = True,
     refers_to: tuple[int, ...] = (),
+    seen_at: Instant | None = None,
 ) -> Assertion:
     """Read a record; `unread` are values that an interpreter found unclear."""
     schema, typed = reader.schema, reader.read(record)
@@ -135,6 +138,7 @@ def assertion_of(
         sure=sure,
         refers_to=refers_to,
         warnings=tuple(warnings),
+        seen_at=seen_at,
     )
 
 
@@ -220,9 +224,7 @@ def family(root: Entity, members: Iterable[Entity], schemas: Mapping[str, Entity
 
 
 def names_today(
-    entity: Entity,
-    schema: EntitySchema | None,
-    instead: Mapping[str, Any] = MappingProxyType({}),
+    entity: Entity, schema: EntitySchema | None, instead: Mapping[str, Any] = MappingProxyType({})
 ) -> frozenset[str]:
     """Return the keys that the snapshot gives; fields in `instead` replace its own."""
     shown = shown_by(entity, schema)
@@ -270,7 +272,11 @@ class Target:
             return False
         before = {} if self.entity is None else alone(self.entity).properties
         today = identities_of(assertion.schema, {**before, **self.fields})
-        return any(ours.differs_from(each) for each in today if each.rule == ours.rule)
+        pairs = zip(assertion.identities, assertion.keys, strict=True)
+        # A name that the target ever had contradicts none of its other names.
+        agreed = {each.rule for each, key in pairs if key in self.borne} - {ours.rule}
+        kind = self.entity_type
+        return any(ours.contradicts(o, kind, agreed) for o in today if o.rule == ours.rule)
 
 
 class Doubt(NamedTuple):
@@ -472,6 +478,9 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt
         return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
     if taken.is_apart_from(assertion, 0):
         entity_id = assertion.apart_id or assertion.unclear_id
+        again = known.targets.get(entity_id)
+        if again is not None and again.is_apart_from(assertion, 0):
+            entity_id = assertion.unclear_id
     elif disowned(taken.own, taken.borne, assertion, 0) or _is_known_better(assertion, taken):
         entity_id = assertion.unclear_id
     else:

@@ -36,6 +36,7 @@ class Found:
     `row` is its position in a table or list. Two rows are two entities unless their keys are
     equal. `occurrence` numbers equal rows, which keeps rows without a key apart. `refers_to` are
     indexes of other entities of the interpretation. `reasons` explain the choice of the type.
+    `seen_at` is the time of the statement, in RFC 3339, if the document itself gives it.
     """
 
     entity_type: str
@@ -45,6 +46,7 @@ class Found:
     occurrence: int = 1
     refers_to: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()
+    seen_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

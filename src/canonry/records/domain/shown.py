@@ -86,9 +86,7 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
             continue
         if spec is None or not fitting:
             fragments[name] = RawFragment(
-                value=held.value["value"],
-                reason=held.value["reason"],
-                observation=held.observation,
+                value=held.value["value"], reason=held.value["reason"], observation=held.observation
             )
         else:
             before = shown.get(spec.name)

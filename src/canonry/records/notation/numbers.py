@@ -1,6 +1,7 @@
 """Numbers in the notations of several countries, and the readings of an unclear value."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,12 +10,14 @@ from typing import Any, Final
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.log.schemas.typed_records import Converted, convert
 from canonry.records.domain.shown import RawFragment, Shown
-from canonry.values.calendar_dates import DayOrder, date_in
+from canonry.values.calendar_dates import DayOrder, day_in
 from canonry.values.json_values import NUMERAL, plain_numeral
 
 _ISO_4217: Final = """
-    AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW
-    MAD MXN MYR NGN NOK NZD PEN PHP PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD UYU VND ZAR
+    AED ARS AUD AZN BDT BGN BHD BRL BWP BYN CAD CHF CLP CNY COP CZK DKK DZD EGP ETB EUR GBP GHS
+    GTQ HKD HNL HUF IDR ILS INR IQD ISK JMD JOD JPY KES KHR KRW KWD KZT LBP LKR LYD MAD MGA MKD
+    MMK MNT MVR MXN MYR MZN NGN NIO NOK NZD OMR PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR
+    SEK SGD THB TJS TND TRY TTD TWD TZS UAH UGX USD UYU UZS VND XAF XCD XOF XPF YER ZAR ZMW
 """
 CURRENCIES: Final = frozenset(_ISO_4217.split())
 """The codes of known currencies."""
@@ -39,19 +42,65 @@ _SIGNS: Final = {
     "\u20b4": "UAH",
     "\u20bd": "RUB",
     "z\u0142": "PLN",
-    "Fr.": "CHF",
-    "Euro": "EUR",
-    "euros": "EUR",
 }
 _SIGN: Final = re.compile(
-    "|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True))
+    "|".join(
+        rf"(?<![A-Za-z]){re.escape(sign)}" if sign[0].isascii() else sign
+        for sign in sorted(_SIGNS, key=len, reverse=True)
+    )
+    + r"|(?<![A-Za-z])(?:[Ee]uros?|EUROS?)(?![^\W\d_])"
+    # Before a date, it is the German abbreviation of Friday.
+    r"|(?<![A-Za-z])Fr\.(?=\s?[\d'\u2019]+(?:\.(?:\d\d(?![.\d])|[-\u2013\u2014]))?(?![.\d]))"
 )
+_DOLLAR: Final = re.compile(r"(?<![A-Za-z])\$")
 _CODE: Final = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
-_DIGITS: Final = re.compile(
-    r"(?<![\w.,])(?P<open>\()?(?P<sign>[-\u2212+])?\s?(?P<cur>[^\d\s\w(]{0,3})\s?(?P<inner>[-\u2212])?"
-    rf"(?P<digits>{NUMERAL})"
-    r"(?P<after>-)?(?P<close>\s?\))?"
+MONEY: Final = (
+    rf"(?:(?:{'|'.join(sorted(CURRENCIES))})(?![A-Za-z])|[A-Z]{{0,3}}[$\xa3\xa5\u20a0-\u20cf]"
+    r"|(?:[Ee]uros?|EUROS?|[Kk]r|K\u010d|Ft|[Rr]s|[Ll]ei|S?[Ff]r|Rp|RM|z\u0142)(?![^\W\d_])\.?)"
 )
+_DASH: Final = r"\-\u2212\ufe63\uff0d\u2010\u2011\u2012\u2013"
+_RUN: Final = (
+    r"[0-9](?:[0-9]|[ \xa0\u202f](?=[0-9]{3}(?![0-9]))"
+    rf"|[.,'\u2019_:/x\xd7*\u2044{_DASH}](?=[0-9]))*"
+)
+"""All digits with the marks between them, which are one numeral or none."""
+
+_AMOUNT: Final = re.compile(
+    rf"(?<![\w.,#/{_DASH}])(?P<about>[~<>\u2248\xb1\u2264\u2265]\s?)?(?P<open>\(\s?)?"
+    rf"(?P<sign>^\s*[{_DASH}+]\s|[{_DASH}+])?(?:{MONEY}\s?(?P<gap>[{_DASH}+]\s)?)?(?P<inner>[{_DASH}+]|\()?"
+    rf"(?P<digits>{_RUN})(?:[.,:]\s?[{_DASH}\u2014]+)?"
+    rf"(?P<after>\s?[{_DASH}](?!\s*[\w(]))?(?:\s?{MONEY})?(?P<last>[-\u2212])?(?P<close>\s?\))?"
+)
+_FIGURE: Final = re.compile(rf"(?<![\w.,])(?P<digits>{NUMERAL})(?![0-9]|[.,'\u2019][0-9])")
+_NUMERAL: Final = re.compile(NUMERAL)
+_OTHER_SIZE: Final = re.compile(
+    r"[kKMBb]\b|\s[kKM]\b|(?<![.,][0-9]{2})\sB\b|\s?(?:CR|Cr|DR|Dr)\b|\s?[\xa2?~^+\xbc-\xbe\u2150-\u215e]|\s?(?i:cts?|p|pf|gr|m[ln]|bn|mio|mill?|mrd|mld|tsd|tys|th"
+    r"|(?:mi|bi|tri)l+i[\w]+|mil(?:iard\w*|iony?)?|milhoe?s|milhao|millones|thousand\w*|tausend"
+    r"|mille|duizend|hundred|hundert|dozen|dutzend|la(?:kh|c)s?|crores?|cent\w*|pence|penny"
+    r"|pfennige?|grosz\w*|kopek\w*|paise)(?![^\W\d_])"
+)
+"""A word or sign that changes the size of the number before it."""
+
+_ONE_MORE: Final = re.compile(
+    rf"\s*(?:(?:[^\W\d_]+\s+)?(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s*"
+    rf"|[{_DASH}/*\xd7=+&]\s*|(?<=[0-9])\s+)(?:{MONEY}\s?)?[0-9]"
+)
+"""A second number that belongs to the first one: a range, a product, an alternative."""
+
+_BEFORE: Final = re.compile(
+    r"(?:\b(?:approx|ca|circa|about|around|from|ab|up to|bis(?: zu)?|max|maximum|min|minimum"
+    r"|under|at least|at most|minus|less|over|unter|\xfcber|mindestens|h\xf6chstens|etwa|rund"
+    r"|abzgl|von|of|environ|unos|aprox|hasta|desde|moins|menos|meno|od|do|ongeveer|vanaf)\.?|%)\s*$",
+    re.IGNORECASE,
+)
+"""Words before a number that make it a bound, a guess or a part."""
+
+_COUNTED: Final = re.compile(r"[^0-9]*[0-9]+\s+[^\W\d_]{3,}")
+_COUNTED_OF: Final = re.compile(r"\s[^\W\d_]{3,}\b[^(;|]*[0-9]")
+_CHANGED: Final = "the text beside the number changes it"
+_WORD_MAX: Final = 24
+_MARKED: Final = frozenset("0123456789.,'\u2019 \xa0\u202f")
+_LATIN: Final = str.maketrans("\u2007\u2009\u066b\u066c\uff0c\uff0e", "\u202f\u202f.,,.")
 _NO_NUMBERS: Final = re.compile(
     r"(?<!\d)\d{1,4}([./-])\d{1,4}(?:\1\d{1,4})+|(?<!\d)\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:Uhr|h\b)"
 )
@@ -83,24 +132,81 @@ class SeenNumber:
         return int(self.value) if whole else float(self.value)
 
 
-def number_in(text: str, mark: str | None = None, group: str | None = None) -> SeenNumber | None:
-    """Find the first number of a text.
+def number_in(
+    text: str, mark: str | None = None, group: str | None = None, *, whole: bool = False
+) -> SeenNumber | None:
+    """Find the first number of a text; with `whole`, the text has only a sign and a currency more.
 
-    If it is unclear, `mark` is the decimal mark. `group` is the mark between thousands.
+    If it is unclear, `mark` is the decimal mark. `group` is the mark between thousands. A part of
+    a number is never its value: a range, a fraction or a scale makes it unclear.
     """
-    found = _DIGITS.search(text)
-    if found is None:
+    if not whole:
+        return next(amounts_in(text, mark, group), None)
+    plain = latin_digits(text.strip())
+    found = _AMOUNT.fullmatch(plain)
+    if found is None or _is_opened(found) is not bool(found["close"]):
         return None
-    digits = plain_numeral(found["digits"], mark, group)
-    if digits is None:
-        return SeenNumber(value=None, reason="the mark could divide thousands or decimals")
-    negative = bool(
-        (found["open"] and found["close"])
-        or (found["sign"] or found["inner"] or "").strip("+")
-        or found["after"]
+    return _seen(found, "", mark, group)
+
+
+def amounts_in(
+    text: str, mark: str | None = None, group: str | None = None
+) -> Iterator[SeenNumber]:
+    """Yield the numbers of a text as `number_in` finds them."""
+    plain = latin_digits(text)
+    for found in _AMOUNT.finditer(plain):
+        seen = _seen(found, plain[found.end() :], mark, group)
+        if _BEFORE.search(plain, max(0, found.start() - _WORD_MAX), found.start()):
+            seen = SeenNumber(value=None, reason=seen.reason or _CHANGED)
+        yield seen
+
+
+def _is_opened(found: re.Match[str]) -> bool:
+    return bool(found["open"]) or found["inner"] == "("
+
+
+def _seen(found: re.Match[str], rest: str, mark: str | None, group: str | None) -> SeenNumber:
+    """Read the number of a match; `rest` is the text behind it."""
+    clean = _NUMERAL.fullmatch(found["digits"]) is not None
+    digits = plain_numeral(found["digits"], mark, group) if clean else None
+    signs = [found[each] or "" for each in ("sign", "inner", "after", "last")]
+    minus = sum(each.strip(" +(") != "" for each in signs)
+    minus += _is_opened(found) and bool(found["close"])
+    reason = ""
+    if not clean and not set(found["digits"]) <= _MARKED:
+        reason = "it is more than one number"
+    elif found["about"] or found["gap"] or _is_changed(found[0], rest):
+        reason = _CHANGED
+    elif digits is None:
+        reason = "the mark could divide thousands or decimals"
+    elif minus > 1:
+        reason = "it has two signs"
+    if reason or digits is None:
+        return SeenNumber(value=None, reason=reason)
+    return SeenNumber(value=-Decimal(digits) if minus else Decimal(digits))
+
+
+def _is_changed(number: str, rest: str) -> bool:
+    """Tell whether the text behind a number makes it a part of another value."""
+    text, end = number + rest, len(number)
+    if _OTHER_SIZE.match(text, end) or _ONE_MORE.match(text, end):
+        return True
+    if number.isdigit() and _COUNTED_OF.match(rest):
+        return True
+    if rest[:1] in {".", ","}:
+        return rest[1:2].isalnum()
+    # `1m` may be a metre, but not behind a currency.
+    return rest[:1].isalnum() and (_UNIT.match(f"0{rest}") is None or not number[0].isdigit())
+
+
+def latin_digits(text: str) -> str:
+    """Write the digits and marks of other scripts as those of English; the length stays."""
+    if text.isascii():
+        return text
+    return "".join(
+        each if (digit := unicodedata.decimal(each, None)) is None else str(digit)
+        for each in text.translate(_LATIN)
     )
-    value = Decimal(digits)
-    return SeenNumber(value=-value if negative else value)
 
 
 def unit_in(text: str) -> str | None:
@@ -115,14 +221,13 @@ def is_no_sum(text: str) -> bool:
     A price per hour is an amount. A capital behind an amount is its tax class: `1,99 A`.
     """
     unit = unit_in(text)
-    return (
-        unit is not None and not (len(unit) == 1 and unit.isupper()) and not currency_in(text, "$")
-    )
+    of_unit = unit is not None and not (len(unit) == 1 and unit.isupper())
+    return (of_unit or _COUNTED.match(text) is not None) and not currency_in(text, "$")
 
 
 def numbers_in(text: str) -> Iterator[float]:
     """Yield all possible values of the numerals in a text, with either decimal mark."""
-    for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text)):
+    for found in _FIGURE.finditer(_NO_NUMBERS.sub(" ", text)):
         plain = {plain_numeral(found["digits"], mark) for mark in (".", ",")} - {None}
         yield from (float(each) for each in plain if each)
 
@@ -134,8 +239,8 @@ def currency_in(text: str, dollar: str | None = None) -> str | None:
             return found[1]
     sign = _SIGN.search(text)
     if sign is not None:
-        return _SIGNS[sign[0]]
-    return dollar if "$" in text else None
+        return _SIGNS.get(sign[0]) or ("CHF" if sign[0] == "Fr." else "EUR")
+    return dollar if _DOLLAR.search(text) else None
 
 
 def without_currency(label: str) -> tuple[str, str]:
@@ -160,7 +265,7 @@ def mark_in(text: str) -> str | None:
     A number is clear with two decimals, with both marks, or with several equal marks. Dates,
     versions and times do not count.
     """
-    marks = {_last_mark(found["digits"]) for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text))}
+    marks = {_last_mark(found["digits"]) for found in _FIGURE.finditer(_NO_NUMBERS.sub(" ", text))}
     marks.discard("")
     return marks.pop() if len(marks) == 1 else None
 
@@ -212,10 +317,10 @@ def readings_of(value: Any, spec: FieldSpec) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     match spec.type:
         case FieldType.NUMBER:
-            numbers = {name: number_in(value, mark) for mark, name in MARKS.items()}
+            numbers = {name: number_in(value, mark, whole=True) for mark, name in MARKS.items()}
             found = {name: seen.plain for name, seen in numbers.items() if seen is not None}
         case FieldType.DATE:
-            days = {f"{order}_first": date_in(value, order) for order in DayOrder}
+            days = {f"{order}_first": day_in(value, order) for order in DayOrder}
             found = {name: seen.value for name, seen in days.items() if seen is not None}
         case _:
             pass

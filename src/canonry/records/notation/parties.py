@@ -1,8 +1,10 @@
 """Parties in documents, and the fields of records that name parties."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any, Final
 
 from canonry.records.notation.labels import plain
@@ -18,7 +20,11 @@ _COMPANY: Final = re.compile(
     r"|e\.\s?v|mbh|s\.?\s?a|s\.?\s?l|s\.?\s?r\.?\s?l|s\.?a\.?s|sarl|b\.?v|n\.?v|oy|ab|a\.?s|aps|pty"
     r"|pvt|s\.?p\.?a|kft|sp\.\s?z\s?o\.\s?o|d\.o\.o|lda|ltda|group|holdings?|bank|university"
     r"|institute|foundation|association|stiftung|verein|services|solutions|systems|partners"
-    r"|consulting|management|provider|agency|studio|labs|technologies|software)\.?(?:$|[\s,)])",
+    r"|consulting|management|provider|agency|studio|labs|technologies|software|restaurant|ristorante"
+    r"|restaurante|hotel|hostel|caf[e\xe9]|bistro|pizzeria|trattoria|bakery|b\xe4ckerei|boulangerie"
+    r"|panader[i\xed]a|bakkerij|piekarnia|pharmac(?:y|ie)|apotheke|farmacia|apteka|clinic|klinik"
+    r"|hospital|schule|school|museum|garage|praxis|kanzlei|gasthof|gasthaus|verlag|shop|store"
+    r")\.?(?:$|[\s,)])",
     re.IGNORECASE,
 )
 _FORM: Final = (
@@ -153,44 +159,31 @@ def _articles() -> frozenset[str]:
 COMPANIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "invoice": {"vendor_name": "company", "customer_name": "party"},
     "receipt": {"merchant_name": "company"},
+    **{
+        paper: {"vendor_name": "company", "customer_name": "party", "invoice_reference": "invoice"}
+        for paper in ("credit_note", "quote", "order", "reminder", "delivery_note")
+    },
     "transaction": {"merchant_name": "company"},
     "contract": {"parties": "party", "companies": "company"},
     "task": {"assignee": "person"},
     "contact": {"organization": "company"},
     "person": {"organization": "company"},
 }
-"""Entity type -> field -> type of the party named; `party` is a company or a person."""
+"""Entity type -> field -> type of the party or invoice; `party` is a company or a person."""
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PAYMENTS: Final = _words(
-    """
-    payment payments rent salary wages wage pay payroll transfer transfers withdrawal deposit fee
-    fees interest refund reimbursement cashback charge charges atm cash dividend tax taxes
-    mortgage loan instalment installment standing order direct debit credit card balance
-    adjustment overdraft pension allowance top up topup bank account savings checking service
-    monthly annual weekly quarterly incoming outgoing internal wire online mobile
-    miete gehalt lohn zahlung uberweisung gutschrift lastschrift dauerauftrag gebuhr gebuhren
-    zinsen auszahlung einzahlung abhebung bargeld bargeldauszahlung erstattung steuer umbuchung
-    kontofuhrung abschluss rate kredit sparen rente kindergeld
-    alquiler nomina transferencia pago pagos comision comisiones retirada retiro efectivo ingreso
-    devolucion intereses hipoteca prestamo recibo cajero impuesto impuestos
-    loyer salaire virement retrait especes frais interets remboursement prelevement cotisation
-    """
-)
+NAMED_BY: Final = {"company": "name", "person": "name", "invoice": "invoice_number"}
+"""The field by which a record names an entity of each type."""
+
+_WORDS: Final = tomllib.loads(files(__package__).joinpath("payments.toml").read_text("utf-8"))
+_PAYMENTS: Final = _words(_WORDS["payments"])
 """Words for kinds of payments, in the languages of the labels. They are no names."""
 
-_CONNECTING: Final = _words(
-    """
-    for of to from the in at and my own on fur von an der die das und de del la el en y du des le
-    january february march april may june july august september october november december
-    januar februar marz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio
-    agosto septiembre octubre noviembre diciembre
-    """
-)
+_CONNECTING: Final = _words(_WORDS["connecting"])
 """Words that may accompany them and are no names either."""
 
 _NAMES_MAX: Final = 50

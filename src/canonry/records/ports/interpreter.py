@@ -29,10 +29,7 @@ class Interpreter(Protocol):
 
     @abstractmethod
     async def interpret(
-        self,
-        reading: Reading,
-        configuration: Mapping[str, Any],
-        schemas: Sequence[EntitySchema],
+        self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
         """Find the entities of a file, in the order of the file.
 

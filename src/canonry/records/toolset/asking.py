@@ -30,36 +30,17 @@ from canonry.records.domain.asking import (
     Summing,
     written,
 )
-from canonry.records.toolset.shapes import (
-    ANYTHING,
-    ENTITY,
-    SCHEMA,
-    SCHEMA_FIELD,
-    TEXT_MAX,
-    UNRULED,
-    Json,
-    first_of,
-    next_offset,
-    optional_text,
-    page_of,
-    rows_of,
-    source_of,
-    telling,
-    text_of,
-)
+from canonry.records.toolset import shapes
 from canonry.records.usecases.asking import search_records, summarise_records
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.schemas import NewSchema, list_schemas, register_schema
 from canonry.records.usecases.withdrawing import withdraw_source
 
 MATCH: Final = Shape(
-    field=optional(TEXT),
-    passage_id=optional(UUID),
-    observation_id=optional(UUID),
-    excerpt=TEXT,
+    field=optional(TEXT), passage_id=optional(UUID), observation_id=optional(UUID), excerpt=TEXT
 )
 HIT: Final = Shape(
-    **ENTITY.fields,
+    **shapes.ENTITY.fields,
     by=given(enum("words", "likeness", "fields")),
     matches=given(array(MATCH)),
 )
@@ -81,48 +62,54 @@ LEFT_OUT: Final = Shape(field=TEXT, reason=TEXT, **_COUNTED.fields)
 
 def _selection(arguments: Arguments) -> RecordSelection:
     return RecordSelection(
-        entity_type=optional_text(arguments, "entity_type"),
+        entity_type=shapes.optional_text(arguments, "entity_type"),
         conditions=tuple(
             Condition(
-                field=text_of(each, "field"),
+                field=shapes.text_of(each, "field"),
                 equals=each.get("equals"),
-                contains=optional_text(each, "contains", TEXT_MAX),
+                contains=shapes.optional_text(each, "contains", shapes.TEXT_MAX),
                 low=each.get("from"),
                 high=each.get("to"),
             )
             for each in arguments.get("filters") or ()
         ),
-        dates=(optional_text(arguments, "after_date"), optional_text(arguments, "before_date")),
+        dates=(
+            shapes.optional_text(arguments, "after_date"),
+            shapes.optional_text(arguments, "before_date"),
+        ),
         amounts=(arguments.get("min_amount"), arguments.get("max_amount")),
     )
 
 
 async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    text, page = optional_text(arguments, "query", TEXT_MAX), page_of(arguments)
+    text, page = (
+        shapes.optional_text(arguments, "query", shapes.TEXT_MAX),
+        shapes.page_of(arguments),
+    )
     found = await search_records(canon, caller, text, _selection(arguments), **page)
-    rows = await rows_of(canon, caller, [hit.entity for hit in found.hits], snapshots=None)
+    rows = await shapes.rows_of(canon, caller, [hit.entity for hit in found.hits], snapshots=None)
     hits = []
     for row, hit in zip(rows, found.hits, strict=True):
         by = "likeness" if not hit.by_words else "fields" if text is None else "words"
         hits.append({**row, "by": by, "matches": [MATCH(each) for each in hit.matches]})
-    more = next_offset(page["offset"], len(hits), found.total)
+    more = shapes.next_offset(page["offset"], len(hits), found.total)
     texts = {"passages": [PASSAGE(each) for each in found.texts]} if found.texts else {}
     told = {"total": found.total, **more, "degraded": list(found.degraded)}
     return {"entities": hits, **texts, **told}
 
 
 async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    period, page = arguments.get("period"), page_of(arguments)
+    period, page = arguments.get("period"), shapes.page_of(arguments)
     asked = Summing(
-        field=optional_text(arguments, "field"),
+        field=shapes.optional_text(arguments, "field"),
         group_by=tuple(arguments.get("group_by") or ()),
         period=None if period is None else Period(period),
-        date_field=optional_text(arguments, "date_field"),
+        date_field=shapes.optional_text(arguments, "date_field"),
     )
     entity_type, asked, done = await summarise_records(canon, caller, _selection(arguments), asked)
     shown = done.groups[page["offset"] : page["offset"] + page["limit"]]
     most, adds = int(arguments["max_ids"]), asked.field is not None
-    named: Json = {"field": asked.field, "date_field": asked.date_field}
+    named: shapes.Json = {"field": asked.field, "date_field": asked.date_field}
     total = len(done.groups)
     return {
         "entity_type": entity_type,
@@ -130,7 +117,7 @@ async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
         "groups": [_sum(each, most, adds=adds) for each in shown],
         "totals": [_sum(each, 0, adds=adds) for each in done.totals],
         "total": total,
-        **next_offset(page["offset"], len(shown), total),
+        **shapes.next_offset(page["offset"], len(shown), total),
         "left_out": [
             LEFT_OUT(None, field=e.name, reason=e.reason, **_counted(e, most))
             for e in done.left_out
@@ -138,7 +125,7 @@ async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
     }
 
 
-def _sum(group: Group, most: int, *, adds: bool) -> Json:
+def _sum(group: Group, most: int, *, adds: bool) -> shapes.Json:
     added = written(group.sum) if adds else None
     return SUM(None, group=group.key, sum=added, **_counted(group, most))
 
@@ -151,7 +138,7 @@ def _counted(records: Group | LeftOut, most: int) -> dict[str, Any]:
 
 EXAMPLE: Final = Shape(
     entity_id=UUID.of("entity.id"),
-    value=ANYTHING.of("unclear.fragment.value"),
+    value=shapes.ANYTHING.of("unclear.fragment.value"),
     readings=OBJECT.of("unclear.readings"),
 )
 OPEN: Final = Shape(
@@ -166,17 +153,17 @@ _LISTED: Final = Shape(unclear=given(array(OPEN)), truncated=given(BOOLEAN))
 _SETTLED: Final = Shape(settled=COUNT, left=COUNT)
 _WITHDRAWN: Final = Shape(
     withdrawn=given(BOOLEAN),
-    sources=first_of(UUID, "sources"),
+    sources=shapes.first_of(UUID, "sources"),
     observations=COUNT,
     relationships=COUNT.of("relations"),
-    gone=first_of(UUID, "gone"),
-    changed=first_of(UUID, "changed"),
+    gone=shapes.first_of(UUID, "gone"),
+    changed=shapes.first_of(UUID, "changed"),
     total_entities=COUNT.of(lambda done: len(done.gone) + len(done.changed)),
 )
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found, more = await list_unclear(canon, caller, optional_text(arguments, "entity_type"))
+    found, more = await list_unclear(canon, caller, shapes.optional_text(arguments, "entity_type"))
     return _LISTED(None, unclear=found, truncated=more)
 
 
@@ -185,8 +172,8 @@ async def _settle(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         canon,
         caller,
         arguments.get("user_id"),
-        source_id=source_of(arguments),
-        name=text_of(arguments, "field"),
+        source_id=shapes.source_of(arguments),
+        name=shapes.text_of(arguments, "field"),
         notation=arguments["read_as"],
     )
     return _SETTLED(done)
@@ -198,8 +185,8 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         canon,
         within_account(caller),
         require_account(caller, arguments.get("user_id")),
-        source_of(arguments),
-        reason=optional_text(arguments, "reason") or "withdrawn by the user",
+        shapes.source_of(arguments),
+        reason=shapes.optional_text(arguments, "reason") or "withdrawn by the user",
         dry_run=dry_run,
     )
     return _WITHDRAWN(done, withdrawn=not dry_run)
@@ -210,8 +197,8 @@ _LISTED_MAX: Final = 1_000
 _FIELDS_SHOWN: Final = 6
 """The most fields in the row of a type."""
 _TYPE: Final = Shape(
-    **{name: SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
-    fields=array(SCHEMA_FIELD),
+    **{name: shapes.SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
+    fields=array(shapes.SCHEMA_FIELD),
     entity_count=given(COUNT),
     field_count=given(COUNT),
 )
@@ -219,9 +206,9 @@ _TYPE: Final = Shape(
 
 async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """List the types of the caller's entities, those with the most entities first."""
-    wanted = optional_text(arguments, "entity_type")
+    wanted = shapes.optional_text(arguments, "entity_type")
     whole = wanted is not None or bool(arguments["include_fields"])
-    page = page_of(arguments)
+    page = shapes.page_of(arguments)
     counts = await canon.state.entity_types(await readable_spaces(canon, caller))
     schemas = {each.entity_type: each for each in await list_schemas(canon, caller, None)}
     names = sorted(schemas.keys() | counts.keys(), key=lambda name: (-counts.get(name, 0), name))
@@ -231,23 +218,23 @@ async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
         _row(name, schemas.get(name), counts.get(name, 0), whole=whole)
         for name in names[page["offset"] : page["offset"] + page["limit"]]
     ]
-    more = next_offset(page["offset"], len(listed), len(names))
+    more = shapes.next_offset(page["offset"], len(listed), len(names))
     return {"entity_types": listed, "total": len(names), **more}
 
 
-def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> Json:
+def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> shapes.Json:
     """Return the row of a type with its identifying fields; none if it has no schema."""
     if schema is None:
         label = name.replace("_", " ").capitalize()
-        known: Json = {"entity_type": name, "schema_version": UNRULED, "label": label}
+        known: shapes.Json = {"entity_type": name, "schema_version": shapes.UNRULED, "label": label}
         return _TYPE(None, **known, fields=(), entity_count=count, field_count=0)
-    fields = schema.fields if whole else telling(schema)[:_FIELDS_SHOWN]
+    fields = schema.fields if whole else shapes.telling(schema)[:_FIELDS_SHOWN]
     return _TYPE(schema, fields=fields, entity_count=count, field_count=len(schema.fields))
 
 
 async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     new = NewSchema(
-        entity_type=text_of(arguments, "entity_type"),
+        entity_type=shapes.text_of(arguments, "entity_type"),
         fields=[
             FieldSpec(
                 name=name,
@@ -260,23 +247,20 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
             for name, spec in arguments["fields"].items()
         ],
         identity=arguments.get("identity") or (),
-        label=optional_text(arguments, "label"),
+        label=shapes.optional_text(arguments, "label"),
     )
     schema, registered = await register_schema(canon, caller, arguments.get("user_id"), new)
     return {
         "entity_type": schema.entity_type,
         "schema_version": schema.version,
         "registered": registered,
-        "schema": SCHEMA(schema),
+        "schema": shapes.SCHEMA(schema),
     }
 
 
 async def _list_schemas(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found = await list_schemas(canon, caller, optional_text(arguments, "entity_type"))
-    return {
-        "schemas": [SCHEMA(each) for each in found[:_LISTED_MAX]],
-        "total": len(found),
-    }
+    found = await list_schemas(canon, caller, shapes.optional_text(arguments, "entity_type"))
+    return {"schemas": [shapes.SCHEMA(each) for each in found[:_LISTED_MAX]], "total": len(found)}
 
 
 RUNS: Final[dict[str, Run]] = {

@@ -86,13 +86,8 @@ from canonry.records.usecases.relationships import (
     relate_entities,
 )
 from canonry.records.usecases.schemas import schema_of, schemas_for
-from canonry.records.usecases.snapshots import (
-    Origin,
-    SnapshotExplained,
-    explain_snapshot,
-    read_snapshot,
-    trace_field,
-)
+from canonry.records.usecases.snapshots import Origin, explain_snapshot, read_snapshot, trace_field
+from canonry.records.usecases.withdrawing import split_records
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SourceId
 from canonry.values.moments import render_instant
@@ -233,18 +228,17 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if field is not None:
         places = await locate_field(canon, caller, explained.read.entity.id, field)
         reply["places"] = [PLACE(each) for each in places]
-    return Noted(reply=reply, parts=await _links(canon, caller, explained))
-
-
-async def _links(
-    canon: Canon, caller: Caller, explained: SnapshotExplained
-) -> tuple[Mapping[str, Any], ...]:
-    """Return links to the first sources of the current values."""
+    # Links to the first sources of the current values.
     standing = (word for each in explained.fields for word in each.words if word.wins)
     ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)
     sources = await canon.seen_by(caller).things(islice(ids, _LINKS))
     known = (each for each in sources.values() if isinstance(each, Source))
-    return tuple(SOURCE_LINK.link(each.id, each.title or each.file_name or "") for each in known)
+    return Noted(
+        reply=reply,
+        parts=tuple(
+            SOURCE_LINK.link(each.id, each.title or each.file_name or "") for each in known
+        ),
+    )
 
 
 _MERGED: Final = Shape(
@@ -312,13 +306,12 @@ async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    done = await unmerge_records(
-        canon,
-        caller,
-        arguments.get("user_id"),
-        entity_of(arguments),
-        reason=optional_text(arguments, "reason", TEXT_MAX) or "",
-    )
+    user, entity_id = arguments.get("user_id"), entity_of(arguments)
+    reason = optional_text(arguments, "reason", TEXT_MAX) or ""
+    if (parts := arguments.get("of")) is not None:
+        done = await split_records(canon, caller, user, entity_id, parts, reason=reason)
+    else:
+        done = await unmerge_records(canon, caller, user, entity_id, reason=reason)
     return _UNMERGED(done)
 
 
@@ -338,9 +331,7 @@ async def _edit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     about = entity_of(arguments) if arguments.get("entity_id") is not None else None
     query = DuplicateQuery(
-        entity_id=about,
-        entity_type=optional_text(arguments, "entity_type"),
-        **page_of(arguments),
+        entity_id=about, entity_type=optional_text(arguments, "entity_type"), **page_of(arguments)
     )
     found = await duplicates_within(canon, caller, account_of(caller), query)
     pairs = await evidence_for(canon, account_of(caller), found.pairs)
@@ -452,10 +443,6 @@ async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if arguments["node_type"] == "source":
         return await _of_source(canon, caller, arguments)
-    return await _of_entity(canon, caller, arguments)
-
-
-async def _of_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
     wanted = entity_of(arguments, "node_id")
     entity, around = await neighbourhood_of_entity(canon, caller, wanted)
     fields = await fields_of(canon, caller, (entity, *around.entities))
@@ -476,11 +463,7 @@ async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json
     wanted = source_of(arguments, "node_id")
     source, around = await neighbourhood_of_source(canon, caller, wanted)
     fields = await fields_of(canon, caller, around.entities)
-    reply: Json = {
-        "node_id": source.id,
-        "node_type": "source",
-        "source_material": SOURCE(source),
-    }
+    reply: Json = {"node_id": source.id, "node_type": "source", "source_material": SOURCE(source)}
     if arguments["include_sources"]:
         reply["related_sources"] = []
     if arguments["include_observations"]:

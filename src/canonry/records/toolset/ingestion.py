@@ -30,19 +30,8 @@ from canonry.gateway.replies import (
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
+from canonry.records.toolset import shapes
 from canonry.records.toolset.entities import fields_of
-from canonry.records.toolset.shapes import (
-    DUPLICATE,
-    RUN,
-    SHOWN_MAX,
-    WARNING,
-    Json,
-    first_of,
-    moment_of,
-    optional_text,
-    source_of,
-    text_of,
-)
 from canonry.records.usecases.files import given_file, read_local, sign_url
 from canonry.records.usecases.identity import evidence_for
 from canonry.records.usecases.ingest_file import (
@@ -61,7 +50,7 @@ _INNER: Final = Limits(any_number=True)
 
 
 _RECORDED: Final = Shape(
-    entities=first_of(
+    entities=shapes.first_of(
         Shape(
             entity_id=UUID,
             entity_type=TEXT,
@@ -75,8 +64,8 @@ _RECORDED: Final = Shape(
         "records",
     ),
     entities_total=COUNT.of("total"),
-    warnings=first_of(WARNING, "warnings"),
-    possible_duplicates=given(array(DUPLICATE)),
+    warnings=shapes.first_of(shapes.WARNING, "warnings"),
+    possible_duplicates=given(array(shapes.DUPLICATE)),
     observations_added=COUNT.of("observations"),
 )
 """The outcome of records: the first hundred entities, warnings and possible duplicates."""
@@ -85,7 +74,7 @@ _MEMBERS: Final = optional(
         Shape(
             name=TEXT,
             source_id=optional(UUID),
-            entities=array(UUID).of(lambda each: each.entities[:SHOWN_MAX]),
+            entities=array(UUID).of(lambda each: each.entities[: shapes.SHOWN_MAX]),
             problem=optional(TEXT),
         )
     ).of(lambda done: done.members or None)
@@ -97,7 +86,7 @@ _INGESTED: Final = Shape(
     content_hash=TEXT.of("source.content_hash"),
     file_size=optional(given(COUNT)),
     deduplicated=given(BOOLEAN),
-    interpretation=nullable(RUN.of("run")),
+    interpretation=nullable(shapes.RUN.of("run")),
 )
 _FILE: Final = Shape(members=_MEMBERS)
 _UPLOADED: Final = Shape(
@@ -107,8 +96,8 @@ _UPLOADED: Final = Shape(
     content_type=TEXT.of("source.mime_type"),
     deduplicated=BOOLEAN,
     content_hash=TEXT.of("source.content_hash"),
-    interpretation=nullable(RUN.of("run")),
-    warnings=array(WARNING).of(
+    interpretation=nullable(shapes.RUN.of("run")),
+    warnings=array(shapes.WARNING).of(
         lambda done: () if done.recorded is None else done.recorded.warnings
     ),
     entity_snapshots=optional(given(array(OBJECT))),
@@ -130,7 +119,7 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     records = GivenRecords(
         entities=arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
-        observed_at=moment_of(origin, "extracted_at", inside="/provenance"),
+        observed_at=shapes.moment_of(origin, "extracted_at", inside="/provenance"),
         provenance=origin,
     )
     recorded = await ingest_records(canon, caller, arguments.get("user_id"), records)
@@ -138,7 +127,7 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {**head, **await _recorded(canon, caller, recorded)}
 
 
-async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> Json:
+async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> shapes.Json:
     doubtful = await evidence_for(canon, account_of(caller), recorded.duplicates)
     return _RECORDED(recorded, possible_duplicates=doubtful)
 
@@ -150,8 +139,8 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         raise InvalidInput("file.mime-type", message, path="/mime_type")
     file = given_file(
         arguments["file_content"],
-        text_of(arguments, "mime_type"),
-        optional_text(arguments, "original_filename", _PATH_MAX),
+        shapes.text_of(arguments, "mime_type"),
+        shapes.optional_text(arguments, "original_filename", _PATH_MAX),
     )
     done = await ingest_file(
         canon,
@@ -172,11 +161,11 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     other = None
     if arguments.get("source_material_id") is not None:
-        wanted = source_of(arguments, "source_material_id")
+        wanted = shapes.source_of(arguments, "source_material_id")
         other = (await require(canon, within_account(caller), Source, wanted)).id
     properties = _properties(arguments)
-    file = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
-    bucket = text_of(arguments, "bucket")
+    file = await read_local(canon, shapes.text_of(arguments, "file_path", _PATH_MAX))
+    bucket = shapes.text_of(arguments, "bucket")
     if properties is None:
         done = await ingest_file(canon, caller, account, file, bucket=bucket)
     else:
@@ -186,11 +175,11 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _UPLOADED(done, entity_snapshots=await _snapshots(canon, caller, done))
 
 
-async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[Json] | None:
+async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[shapes.Json] | None:
     if done.run is None:
         return None
     ids = await entities_of(canon, account_of(caller), done)
-    entities = await require_readable(canon, caller, Entity, ids[:SHOWN_MAX])
+    entities = await require_readable(canon, caller, Entity, ids[: shapes.SHOWN_MAX])
     fields = await fields_of(canon, caller, entities)
     distinct = {each.id: each for each in entities}
     return [
@@ -219,18 +208,18 @@ def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
 async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     config = arguments["interpretation_config"]
-    done = await reinterpret_source(canon, caller, account, source_of(arguments), config)
+    done = await reinterpret_source(canon, caller, account, shapes.source_of(arguments), config)
     warnings = done.recorded.warnings if done.recorded else ()
     return {
-        **(RUN(done.run) if done.run else {}),
+        **(shapes.RUN(done.run) if done.run else {}),
         "source_id": done.source.id,
         "deduplicated": done.recorded is None,
-        "warnings": [WARNING(each) for each in warnings[:SHOWN_MAX]],
+        "warnings": [shapes.WARNING(each) for each in warnings[: shapes.SHOWN_MAX]],
     }
 
 
 async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    path = text_of(arguments, "file_path", _PATH_MAX)
+    path = shapes.text_of(arguments, "file_path", _PATH_MAX)
     seconds = int(arguments["expires_in"])
     return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
 

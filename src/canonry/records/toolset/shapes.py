@@ -144,10 +144,7 @@ DUPLICATE: Final = Shape(
     reason=TEXT.of("pair.reason"),
     evidence=array(
         Shape(
-            entity_id=UUID,
-            fields=OBJECT,
-            observation_id=optional(UUID),
-            source_id=optional(UUID),
+            entity_id=UUID, fields=OBJECT, observation_id=optional(UUID), source_id=optional(UUID)
         )
     ),
 )
@@ -170,9 +167,7 @@ SCHEMA: Final = Shape(
     builtin=BOOLEAN.of(lambda schema: not schema.space),
     aliases=array(TEXT).of("type_aliases"),
     # Built-in schemas and new drafts have no time.
-    registered_at=nullable(
-        INSTANT.of(lambda schema: getattr(schema, "created_at", None)),
-    ),
+    registered_at=nullable(INSTANT.of(lambda schema: getattr(schema, "created_at", None))),
 )
 
 

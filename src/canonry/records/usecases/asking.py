@@ -22,22 +22,9 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import FoundPassage, find_passages
-from canonry.records.domain.asking import (
-    Matcher,
-    RecordRow,
-    RecordSelection,
-    RunningSums,
-    Summed,
-    Summing,
-    dates_of,
-    require_field,
-    require_selection,
-    row_of,
-    sought,
-    texts_in,
-    words_in,
-)
+from canonry.records.domain import asking
 from canonry.records.domain.shown import shown_by
+from canonry.records.notation.labels import is_unbooked
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound
@@ -220,7 +207,7 @@ async def _put(
     for record in gone:
         table.rows.pop(record, None)
     for each in own:
-        table.rows[each.id] = row_of(each, schema_of(table.schemas, account, each))
+        table.rows[each.id] = asking.row_of(each, schema_of(table.schemas, account, each))
 
 
 def schema_named(table: RecordTable, entity_type: str) -> EntitySchema | None:
@@ -288,7 +275,7 @@ async def search_records(
     canon: Canon,
     caller: Caller,
     text: str | None,
-    selection: RecordSelection,
+    selection: asking.RecordSelection,
     *,
     limit: int,
     offset: int,
@@ -299,7 +286,7 @@ async def search_records(
         InvalidInput: `search.words`, or those of the selection.
         NotFound: `field.unknown`.
     """
-    words = sought(text or "")
+    words = asking.sought(text or "")
     if text is not None and not words:
         message = "`query` has no word in it. Omit it to search by fields alone."
         raise InvalidInput("search.words", message, path="/query")
@@ -307,7 +294,7 @@ async def search_records(
     if selection.entity_type is not None:
         selection = revised(selection, entity_type=type_named(selection.entity_type))
     schema = schema_named(table, selection.entity_type or "")
-    selection = require_selection(selection, {schema.entity_type: schema} if schema else {})
+    selection = asking.require_selection(selection, {schema.entity_type: schema} if schema else {})
     found = dict(_selected(table, words, selection))
     chosen = list(found)
     like: Mapping[str, FoundPassage] = {}
@@ -328,7 +315,7 @@ async def search_records(
         for i in page
         if isinstance(entity := entities.get(i), Entity)
     ]
-    anything = text is not None and not offset and selection == RecordSelection()
+    anything = text is not None and not offset and selection == asking.RecordSelection()
     texts = await _texts(canon, caller, text or "") if anything else ()
     return RecordsFound(hits=hits, texts=texts, total=len(chosen), degraded=degraded)
 
@@ -381,11 +368,11 @@ async def _like(
 def _selected(
     table: RecordTable,
     words: Sequence[str],
-    selection: RecordSelection,
-    among: Iterable[RecordRow | None] | None = None,
+    selection: asking.RecordSelection,
+    among: Iterable[asking.RecordRow | None] | None = None,
 ) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the records with all words that meet the selection, with the matching fields."""
-    matchers: dict[str, Matcher] = {}
+    matchers: dict[str, asking.Matcher] = {}
     for row in table.ordered if among is None else among:
         if row is None or selection.entity_type not in {None, row.entity_type}:
             continue
@@ -393,7 +380,7 @@ def _selected(
             continue
         kind = row.entity_type
         if kind not in matchers:
-            matchers[kind] = Matcher(selection, table.schemas.get(kind))
+            matchers[kind] = asking.Matcher(selection, table.schemas.get(kind))
         fields = matchers[kind].fields(row)
         if fields is not None:
             yield row.id, fields
@@ -413,8 +400,8 @@ def _matches(
     found: list[Match] = []
     asked: list[Match] = []
     for name, value in values.items():
-        text = "; ".join(texts_in(value))
-        said = words_in(text) if words else ""
+        text = "; ".join(asking.texts_in(value))
+        said = asking.words_in(text) if words else ""
         hit = next((word for word in words if word in said), None)
         if hit is not None or name in fields:
             credited = shown.sources.get(name) or (
@@ -424,7 +411,7 @@ def _matches(
             excerpt = excerpt_of(text, (hit or "").strip())
             match = Match(field=name, observation_id=seen, excerpt=excerpt)
             (asked if hit is None else found).append(match)
-    if not found and any(word in words_in(entity.name) for word in words):
+    if not found and any(word in asking.words_in(entity.name) for word in words):
         found.append(Match(field=_NAME, excerpt=excerpt_of(entity.name, "")))
     if not found and passage is not None:
         term = next(iter(passage.terms), "")
@@ -446,9 +433,13 @@ _TYPES_MAX: Final = 20
 """The most types that an error lists."""
 
 
+_PAYMENT: Final = "transaction"
+_STATE: Final = "status"
+
+
 async def summarise_records(
-    canon: Canon, caller: Caller, selection: RecordSelection, asked: Summing
-) -> tuple[str, Summing, Summed]:
+    canon: Canon, caller: Caller, selection: asking.RecordSelection, asked: asking.Summing
+) -> tuple[str, asking.Summing, asking.Summed]:
     """Return the type, the summing by the schema's field names, and the sums over its records.
 
     Raises:
@@ -465,33 +456,38 @@ async def summarise_records(
         )
         raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
     selection = revised(selection, entity_type=schema.entity_type)
-    require_selection(selection, {schema.entity_type: schema})
+    asking.require_selection(selection, {schema.entity_type: schema})
     asked = _named_by_schema(schema, asked)
-    summary, matcher = RunningSums(schema, asked), Matcher(selection, schema)
+    summary, matcher = asking.RunningSums(schema, asked), asking.Matcher(selection, schema)
+    # A payment that was never booked is no money, unless the caller asks for states.
+    booked = schema.entity_type == _PAYMENT and asked.field and _STATE not in asked.group_by
     for row in table.ordered:
         if row.entity_type != schema.entity_type:
             continue
-        if matcher.fields(row) is not None:
+        if (found := matcher.fields(row)) is None:
+            if (name := matcher.unclear(row)) is not None:
+                summary.leave_out(row, name, row.unclear[name])
+        elif booked and _STATE not in found and is_unbooked(row.fields.get(_STATE)):
+            summary.leave_out(row, _STATE, "not_booked")
+        else:
             summary.add(row)
-        elif (name := matcher.unclear(row)) is not None:
-            summary.leave_out(row, name, row.unclear[name])
     return schema.entity_type, asked, summary.result()
 
 
-def _named_by_schema(schema: EntitySchema, asked: Summing) -> Summing:
+def _named_by_schema(schema: EntitySchema, asked: asking.Summing) -> asking.Summing:
     """Replace aliases by the schema's field names and choose the date field of periods."""
-    name = asked.field and require_field(schema, asked.field, "/field")
+    name = asked.field and asking.require_field(schema, asked.field, "/field")
     numbers = [each.name for each in schema.fields if each.type is FieldType.NUMBER]
     if name and name not in numbers:
         known = ", ".join(numbers) or "none"
         message = f"{name} is not a number. Number fields of {schema.entity_type}: {known}."
         raise InvalidInput("sum.not-a-number", message, path="/field")
     groups = tuple(
-        require_field(schema, each, f"/group_by/{number}")
+        asking.require_field(schema, each, f"/group_by/{number}")
         for number, each in enumerate(asked.group_by)
     )
-    dated, dates = asked.date_field, dates_of(schema)
-    if dated and (dated := require_field(schema, dated, "/date_field")) not in dates:
+    dated, dates = asked.date_field, asking.dates_of(schema)
+    if dated and (dated := asking.require_field(schema, dated, "/date_field")) not in dates:
         known = ", ".join(dates) or "none"
         message = f"{dated} is not a date. Date fields of {schema.entity_type}: {known}."
         raise InvalidInput("sum.not-a-date", message, path="/date_field")

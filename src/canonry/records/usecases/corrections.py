@@ -40,11 +40,11 @@ from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.domain.shown import shown_by
 from canonry.records.notation.labels import WrittenPlace, places_of
 from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
-from canonry.records.notation.parties import COMPANIONS
+from canonry.records.notation.parties import COMPANIONS, NAMED_BY
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named
 from canonry.records.usecases.record_source import source_of_words
-from canonry.records.usecases.records import RecordReading, Statement, companions_named
+from canonry.records.usecases.records import RecordReading, SourceStatement, companions_named
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.snapshots import TracedField, trace_field
 from canonry.values.errors import CanonryError, InvalidInput, NotFound
@@ -195,17 +195,10 @@ async def _naming(
     canon: Canon, account: Account, schema: EntitySchema, right: _Right, source: SourceDraft
 ) -> RecordReading:
     """Return the correction as a record whose field names a person or a company."""
-    statement = Statement(
-        account=account,
-        source=source,
-        config={},
-        records=(),
-        started_at=canon.clock.now(),
+    statement = SourceStatement(
+        account=account, source=source, config={}, records=(), started_at=canon.clock.now()
     )
-    schemas = {
-        **await schemas_in_force(canon, account, ("company", "person")),
-        schema.entity_type: schema,
-    }
+    schemas = {**await schemas_in_force(canon, account, NAMED_BY), schema.entity_type: schema}
     readers = {name: RecordReader(each) for name, each in schemas.items()}
     record = {right.name: right.value}
     said = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
@@ -409,10 +402,7 @@ def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
         group = groups.setdefault(
             (str(source), kind, name),
             OpenField(
-                source_id=source,
-                entity_type=kind,
-                name=name,
-                reason=each.unclear.fragment.reason,
+                source_id=source, entity_type=kind, name=name, reason=each.unclear.fragment.reason
             ),
         )
         group.count += 1
@@ -529,7 +519,11 @@ async def settle_values(
 
     async def prepare(new_id: NewId) -> Change[Settled]:
         del new_id  # the ids follow from the content
-        about = await _about(canon, account, given)
+        # The survivors of the entities that a source describes.
+        said = every_item(partial(canon.state.observations_from, given.id))
+        ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}
+        roots = await canon.within(account.space).roots(ids)
+        about = list({each.id: each for each in roots.values()}.values())
         waiting = [
             each
             for each in await open_in(canon, account, about)
@@ -545,14 +539,6 @@ async def settle_values(
     found = await found_by(receipt, prepare)
     settled = len(receipt.made(ObservationDraft))
     return found if receipt.found is not None else replace(found, settled=settled)
-
-
-async def _about(canon: Canon, account: Account, given: Source) -> list[Entity]:
-    """Return the survivors of the entities that a source describes."""
-    said = every_item(partial(canon.state.observations_from, given.id))
-    ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}
-    roots = await canon.within(account.space).roots(ids)
-    return list({each.id: each for each in roots.values()}.values())
 
 
 def _entries(

@@ -118,8 +118,7 @@ def hint_of(mime_type: str, name: str | None) -> FileHint:
         raise InvalidInput("file.mime-type", message, path="/mime_type")
     base = (name or "").replace("\\", "/").rpartition("/")[2][:_NAME_MAX]
     return FileHint(
-        mime_type=mime_type.strip(),
-        name="".join(char for char in base if char.isprintable()),
+        mime_type=mime_type.strip(), name="".join(char for char in base if char.isprintable())
     )
 
 

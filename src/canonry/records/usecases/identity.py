@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any, Final
 
 from canonry.canon.judging.known_things import Backing, make_relation
@@ -347,16 +347,6 @@ async def keep_apart(
     return receipt.found.id if receipt.found else the_made(receipt, RelationDraft).id
 
 
-async def kept_apart(
-    canon: Canon, space: SpaceId, entities: Iterable[Entity]
-) -> frozenset[tuple[str, str]]:
-    """Return the pairs of these entities that are kept apart, each with the lesser id first."""
-    root = {member: each.id for each in entities for member in family_of(each)}
-    said = await _said(canon, space, frozenset())
-    ends = ((root.get(each.from_id, ""), root.get(each.to_id, "")) for each in said)
-    return frozenset((min(pair), max(pair)) for pair in ends)
-
-
 async def _said(canon: Canon, space: SpaceId, about: frozenset[EntityId]) -> Sequence[Relation]:
     query = RelationQuery(
         spaces=frozenset((space,)), entities=about, rel_type=DIFFERENT_FROM, current=True
@@ -451,7 +441,7 @@ def _telling(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """The entities of a merge or an unmerge, the number of observations, and the time."""
+    """The entities of a merge, unmerge or split, the number of observations, and the time."""
 
     from_id: EntityId
     to_id: EntityId
@@ -546,10 +536,7 @@ async def unmerge_records(
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
     gone = await require_itself(canon, inner, entry.separated)
     return Merged(
-        from_id=gone.id,
-        to_id=entry.kept,
-        observations=gone.observed.count,
-        at=receipt.recorded_at,
+        from_id=gone.id, to_id=entry.kept, observations=gone.observed.count, at=receipt.recorded_at
     )
 
 
@@ -623,8 +610,16 @@ async def duplicates_within(
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
     signs = await _signs_of(canon, account, entities)
     weight = len(entities) * OF_RECORD
-    two = await kept_apart(canon, account.space, entities)
-    pairs, cut = await aside(weight, lambda: _first_pairs(_pairs(signs, wanted, about), two))
+    # The pairs of these entities that are kept apart, each with the lesser id first.
+    root = {member: each.id for each in entities for member in family_of(each)}
+    said = await _said(canon, account.space, frozenset())
+    ends = ((root.get(each.from_id, ""), root.get(each.to_id, "")) for each in said)
+    two = frozenset((min(pair), max(pair)) for pair in ends)
+
+    pairs, cut = await aside(
+        weight,
+        lambda: _first_pairs(chain(_pairs(signs, wanted, about), _partly(signs, about)), two),
+    )
     shown = pairs[query.offset : query.offset + query.limit]
     return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
 
@@ -729,3 +724,37 @@ def _pairs(
                 reason=LOOK_ALIKE if look else reason_of(rule),
                 sign=sign,
             )
+
+
+_PHONE: Final = "phone"
+_SUBSCRIBER: Final = -8
+"""The last digits of a telephone number, which it has with and without the country's code."""
+
+
+def _partly(
+    known: Iterable[tuple[Entity, Collection[tuple[str, str]]]], about: Entity | None
+) -> Iterator[Duplicate]:
+    """Yield people with a name that begins another's, or with a number without its country."""
+    whole: dict[tuple[str, str], dict[EntityId, Entity]] = {}
+    longer: dict[tuple[str, str], dict[EntityId, Entity]] = {}
+    for entity, signs in known:
+        for rule, sign in signs if len(types_alike(entity.entity_type)) > 1 else ():
+            if rule == _PHONE:
+                found = whole if "+" not in sign else longer
+                found.setdefault((rule, sign[_SUBSCRIBER:]), {})[entity.id] = entity
+            elif rule == _LOOK:
+                word, blank, _ = sign.partition(" ")
+                found = longer if blank else whole
+                found.setdefault((rule, word), {})[entity.id] = entity
+    for (rule, part), called in whole.items():
+        for one in called.values():
+            for other in islice(longer.get((rule, part), {}).values(), PAIRS_MAX):
+                if one.id != other.id and (about is None or about.id in {one.id, other.id}):
+                    first, second = sorted((one, other), key=lambda each: each.id)
+                    yield Duplicate(
+                        entity_id=first.id,
+                        candidate_id=second.id,
+                        entity_type=first.entity_type,
+                        reason=reason_of(rule) if rule else LOOK_ALIKE,
+                        sign=part,
+                    )

@@ -49,7 +49,7 @@ from canonry.records.usecases.record_source import (
     require_quota,
     restate_run,
 )
-from canonry.records.usecases.records import Statement
+from canonry.records.usecases.records import SourceStatement
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import EntityId, NewId, RunId, SourceId
 from canonry.values.json_values import canonical_json
@@ -145,7 +145,7 @@ async def ingest_properties(
     stored = await store_file(canon, account.user_id, given, bucket=bucket)
     source = _source(account, given, stored)
     config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
-    statement = Statement(
+    statement = SourceStatement(
         account=account,
         source=source,
         config=config,
@@ -217,11 +217,7 @@ async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Seq
 
 
 async def keep_source(
-    canon: Canon,
-    caller: Caller,
-    account: Account,
-    source: SourceDraft,
-    *things: RunDraft,
+    canon: Canon, caller: Caller, account: Account, source: SourceDraft, *things: RunDraft
 ) -> tuple[SourceDraft, bool]:
     """Store a source without records; return it, and whether it existed before."""
 
@@ -280,7 +276,7 @@ async def _interpreted(
     ]
     excerpts = await excerpts_of(read)
     del read  # the tables of a long file
-    statement = Statement(
+    statement = SourceStatement(
         account=account,
         source=source,
         config=config,

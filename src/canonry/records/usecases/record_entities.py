@@ -12,9 +12,9 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import Pace, aside
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import name_key, thing_key
-from canonry.log.items.entities import Entity, EntityClass, EntityDraft, said_in
+from canonry.log.items.entities import Entity, EntityClass, EntityDraft, alone, said_in
 from canonry.log.items.facts import Relation, RelationDraft
-from canonry.log.items.sources import relation_id_of
+from canonry.log.schemas.identity_keys import label_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import naming_of
@@ -23,6 +23,7 @@ from canonry.records.domain.assertions import (
     Doubt,
     Known,
     Target,
+    Warned,
     known_among,
     resolve,
     target_of,
@@ -89,6 +90,7 @@ class Recording:
     entries: list[Entry] = field(default_factory=list)
     records: list[RecordedAs] = field(default_factory=list)
     duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
+    warnings: list[Warned] = field(default_factory=list)
     observed: list[ObservationDraft] = field(default_factory=list)
     kept: tuple[ObservationDraft, ...] = ()
     edges: dict[RelationId, RelationDraft] = field(default_factory=dict)
@@ -145,8 +147,7 @@ async def _begun(
         reading=reading,
         similar=similar,
         known=await aside(
-            weight,
-            lambda: known_among(similar.entities.values(), similar.others, everybody),
+            weight, lambda: known_among(similar.entities.values(), similar.others, everybody)
         ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
@@ -180,12 +181,14 @@ async def _match_all(work: Recording, pace: Pace) -> None:
 def _match(work: Recording, assertion: Assertion) -> Target:
     """Find or make the entity of the assertion, and observe it."""
     found = resolve(work.known, assertion)
-    if found.unclear and found.target is None:
+    if found.unclear:
         content = content_of(assertion.schema.entity_type, assertion.fields)
         before = work.known.targets.get(work.before.get(content, ""))
         found = found if before is None else replace(found, target=before)
     target = found.target or _make(work, assertion, found.entity_id)
     _doubt(work, target, assertion, found.doubts)
+    if assertion.schema.derived and found.target is not None:
+        _warn_of_name(work, target, assertion, found.index)
     observation_id = _observe(work, target, assertion, fresh=found.target is None)
     if assertion.sure:
         work.records.append(
@@ -243,6 +246,24 @@ def _doubt(
         )
 
 
+def _warn_of_name(work: Recording, target: Target, assertion: Assertion, index: int) -> None:
+    """Warn if a record of an unregistered type matched by its name alone, and changes a number."""
+    before = {} if target.entity is None else alone(target.entity).properties
+    said = {**before, **target.fields}
+    changed = sorted(
+        name
+        for name, value in assertion.fields.items()
+        if isinstance(value, int | float) and said.get(name, value) != value
+    )
+    named = "+".join(map(label_of, assertion.schema.identity[-1].fields))
+    if changed and assertion.identities[index].rule.startswith(named):
+        message = (
+            f"The record matched an entity by its name and changes {', '.join(changed)}. If it is "
+            "another item, give it an `id`."
+        )
+        work.warnings.append(Warned(code="identity.by-name", message=message, path=assertion.path))
+
+
 def _observe(
     work: Recording, target: Target, assertion: Assertion, *, fresh: bool
 ) -> ObservationId | None:
@@ -260,7 +281,7 @@ def _observe(
         authority=Authority.SOURCE,
         confidence=1.0,
         evidence=work.evidence,
-        observed_at=statement.observed_at,
+        observed_at=assertion.seen_at if assertion.sure else statement.observed_at,
         priority=statement.priority,
         specificity=statement.specificity if assertion.sure else NAMED_ONLY,
         schema_version=assertion.schema.version,
@@ -335,12 +356,11 @@ def _names(work: Recording) -> Mapping[EntityId, str]:
 def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
     if from_.id == to.id:
         return
-    account, rel_type = work.reading.statement.account, TruthRelation.REFERS_TO
-    wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
-    if wanted in work.edges:
-        return
-    ends = (from_.id, to.id)
-    work.edges[wanted] = edge(account, rel_type, *ends, metadata=metadata, evidence=work.evidence)
+    account, ends = work.reading.statement.account, (from_.id, to.id)
+    corrects = from_.entity_type == "credit_note" and to.entity_type == "invoice"
+    for rel_type in (TruthRelation.REFERS_TO, *((TruthRelation.CORRECTS,) if corrects else ())):
+        made = edge(account, rel_type, *ends, metadata=metadata, evidence=work.evidence)
+        work.edges.setdefault(made.id, made)
 
 
 async def _add_edges(canon: Canon, work: Recording) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Reading
 from canonry.canon.session.caller import Caller, step
-from canonry.canon.session.canon import Canon, Sight
+from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, found_by
 from canonry.canon.session.lookup import Account, opened, require_account, within_account
 from canonry.canon.session.paging import OF_RECORD, Pace, aside, every_item
@@ -53,7 +53,7 @@ from canonry.records.usecases.record_entities import (
 )
 from canonry.records.usecases.records import (
     RecordReading,
-    Statement,
+    SourceStatement,
     is_news,
     last_words_of,
     read_records,
@@ -219,7 +219,9 @@ async def _restated(
     async def prepare(new_id: NewId) -> Change[int]:
         stated = [each async for each in _stated(canon, account, run, after)]
         own = canon.within(account.space)
-        entities, roots = await _known(own, [each.entity_id for each in stated])
+        found = await own.things(dict.fromkeys(each.entity_id for each in stated))
+        entities = {i: e for i, e in found.items() if isinstance(e, Entity)}
+        roots = {**entities, **await own.roots(entities)}
         fields: dict[EntityId, dict[str, Any]] = {}
         for each in stated:
             if each.entity_id in entities:
@@ -265,22 +267,11 @@ async def _stated(
             statement = encode_json([each.entity_id, each.fields])
             own = each.run_id == run.id and each.space == account.space
             left -= own
-            if own and not each.fields.keys() <= _NAMES and statement not in seen:
+            dated = each.observed_at is not None  # its own time does not change
+            if own and not dated and not each.fields.keys() <= _NAMES and statement not in seen:
                 seen.add(statement)
                 yield each
         offset, total = offset + PAGE_MAX, page.total
-
-
-async def _known(
-    sight: Sight, ids: list[EntityId]
-) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
-    """Return the entities with these ids and their survivors, without erased ones."""
-    found = await sight.things(dict.fromkeys(ids))
-    entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
-    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
-    survivors = await sight.things(moved)
-    answering = ((given, survivors.get(e.merged_into or "")) for given, e in entities.items())
-    return entities, {**entities, **{i: e for i, e in answering if isinstance(e, Entity)}}
 
 
 # Record a source: its records become canon in one commit, with the run that read them.
@@ -312,7 +303,7 @@ class Recorded:
     again: bool
 
 
-async def record_source(canon: Canon, caller: Caller, statement: Statement) -> Recorded:
+async def record_source(canon: Canon, caller: Caller, statement: SourceStatement) -> Recorded:
     """Record all records of the source in one commit.
 
     Raises:
@@ -336,7 +327,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
         weighed = await _weight_before(canon, source) if reading.again else None
         reading = replace(reading, heavier=weighed is not None and weighed < statement.priority)
         recording = await record_entities(canon, reading, new_id, pace)
-        warnings = _warnings(statement, reading, weighed)
+        warnings = (*_warnings(statement, reading, weighed), *recording.warnings)
         run: RunDraft | None = made if isinstance(made, InterpretationRun) else None
         entries: list[Entry] = [*opened(account, known)]
         if not isinstance(before, Source):
@@ -368,7 +359,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
 
 
 def _recorded(
-    statement: Statement,
+    statement: SourceStatement,
     known: Source | None,
     run: RunDraft,
     recording: Recording,
@@ -418,7 +409,7 @@ async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
     return page.items[0].priority if page.items else None
 
 
-def _excerpts(statement: Statement) -> Sequence[SnippetDraft]:
+def _excerpts(statement: SourceStatement) -> Sequence[SnippetDraft]:
     source = statement.source
     return [
         SnippetDraft(
@@ -435,7 +426,7 @@ def _excerpts(statement: Statement) -> Sequence[SnippetDraft]:
 
 
 def _warnings(
-    statement: Statement, reading: RecordReading, weighed: int | None
+    statement: SourceStatement, reading: RecordReading, weighed: int | None
 ) -> tuple[Warned, ...]:
     found: list[Warned] = []
     if weighed is not None and weighed > statement.priority:
@@ -448,7 +439,7 @@ def _warnings(
     return (*found, *(w for a in reading.assertions for w in a.warnings))
 
 
-def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft]:
+def _edges(statement: SourceStatement, recording: Recording) -> Iterator[RelationDraft]:
     """Yield relations from each record to the entities of its inner files."""
     evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),)
     for place, entity_id in statement.brought:
@@ -461,7 +452,7 @@ def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft
 
 def _run(
     canon: Canon,
-    statement: Statement,
+    statement: SourceStatement,
     run_id: RunId,
     recording: Recording,
     warnings: Sequence[Warned],
@@ -549,7 +540,7 @@ async def ingest_records(
         weight, lambda: (canonical_json(given.entities), list(map(_found, given.entities)))
     )
     source = source_of_words(account, SourceType.RECORDS, content, given.provenance)
-    statement = Statement(
+    statement = SourceStatement(
         account=account,
         source=source,
         config=_CONFIG,
@@ -583,7 +574,7 @@ _TOLD_MAX: Final = 100
 
 
 async def record_batches(
-    canon: Canon, caller: Caller, statement: Statement, records: Sequence[Found]
+    canon: Canon, caller: Caller, statement: SourceStatement, records: Sequence[Found]
 ) -> Recorded:
     """Record all records of the source, in batches if there are more than `RECORDS_MAX`.
 
@@ -597,7 +588,16 @@ async def record_batches(
     whole: Recorded | None = None
     last = (total - 1) // TOGETHER
     for number in range(last):
-        batch = _numbered_batch(statement, records, number)
+        # A batch before the last. Notes and excerpts come with the last one.
+        batch = replace(
+            statement,
+            records=_some(records, number),
+            alike=records if number == 0 else (),
+            config={**statement.config, BATCH: number + 1},
+            notes=(),
+            brought=(),
+            excerpts=(),
+        )
         told = step(_from(caller, number * TOGETHER, TOGETHER, total), f"batch {number}")
         run_id = RunId(run_id_of(batch.source.id, batch.config))
         run = await canon.within(batch.account.space).thing(run_id)
@@ -611,19 +611,6 @@ async def record_batches(
 
 def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
     return records[number * TOGETHER : (number + 1) * TOGETHER]
-
-
-def _numbered_batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
-    """Return a batch before the last. Notes and excerpts come with the last one."""
-    return replace(
-        statement,
-        records=_some(records, number),
-        alike=records if number == 0 else (),
-        config={**statement.config, BATCH: number + 1},
-        notes=(),
-        brought=(),
-        excerpts=(),
-    )
 
 
 def _from(caller: Caller, begin: int, size: int, whole: int) -> Caller:

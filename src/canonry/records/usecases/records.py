@@ -38,12 +38,12 @@ from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
 from canonry.records.domain.interpretations import FIELDS_MAX, Found
-from canonry.records.notation.parties import companions_of
+from canonry.records.notation.parties import NAMED_BY, companions_of
 from canonry.records.usecases.schemas import next_version, schemas_in_force
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, RunId, SourceId, SpaceId
 from canonry.values.json_values import encode_json
-from canonry.values.moments import Instant
+from canonry.values.moments import Instant, parse_instant
 from canonry.values.observations import LAST, PRIORITY_STRUCTURED, SPECIFICITY_STATED, Fragment
 
 
@@ -93,7 +93,7 @@ OCCURRENCE: Final = "occurrence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class SourceStatement:
     """The records of a source with their configuration and priority.
 
     `source` is used if it does not exist yet. `repeatable`: recording it again may add
@@ -125,7 +125,7 @@ class RecordReading:
     (`heavier`), it adds everything.
     """
 
-    statement: Statement
+    statement: SourceStatement
     run_id: RunId | None
     assertions: tuple[Assertion, ...]
     companions: Mapping[int, tuple[tuple[str, Assertion], ...]]
@@ -136,12 +136,12 @@ class RecordReading:
 
 
 async def read_records(
-    canon: Canon, statement: Statement, run_id: RunId, pace: Pace, *, again: bool
+    canon: Canon, statement: SourceStatement, run_id: RunId, pace: Pace, *, again: bool
 ) -> RecordReading:
     """Read all records by the schemas in force; derive schemas for unknown types."""
     account = statement.account
     types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
-    schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
+    schemas = dict(await schemas_in_force(canon, account, (*types, *NAMED_BY)))
     records = await aside(pace.weight, lambda: _numbered(account, schemas, statement.records))
     registered = []
     fitting = await aside(
@@ -163,6 +163,7 @@ async def read_records(
                     n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
                 },
                 refers_to=tuple(place for place in record.refers_to if place < len(records)),
+                seen_at=_own_time(record, statement),
             )
             async for index, record in pace.over(enumerate(records), "records read")
         ]
@@ -176,6 +177,14 @@ async def read_records(
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in fitting),
     )
+
+
+def _own_time(record: Found, statement: SourceStatement) -> Instant | None:
+    """Return the time that the document gives for a record, unless it has not come yet."""
+    if record.seen_at is None:
+        return statement.observed_at
+    seen = parse_instant(record.seen_at)
+    return seen if seen <= statement.started_at else statement.observed_at
 
 
 def _numbered(
@@ -207,19 +216,20 @@ async def companions_named(
     pace: Pace,
 ) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
     """Return assertions of the parties that each record names; equal names share one."""
-    read: dict[tuple[str, str], Assertion] = {}
+    read: dict[tuple[str, str, str], Assertion] = {}
     found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
     async for index, assertion in in_turns(enumerate(assertions), pace.every):
         named = []
         for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
             called = unicodedata.normalize("NFC", name)
-            if (kind, called) not in read:
-                record = {"name": called}
+            # A number means an invoice of the same vendor.
+            vendor = assertion.fields.get("vendor_name") if kind == "invoice" else None
+            known = (kind, called, str(vendor or ""))
+            if known not in read:
+                record = {NAMED_BY[kind]: called, **({"vendor_name": vendor} if vendor else {})}
                 path = f"{assertion.path}/{field}"
-                read[kind, called] = assertion_of(
-                    account.user_id, readers[kind], record, path, sure=False
-                )
-            named.append((field, read[kind, called]))
+                read[known] = assertion_of(account.user_id, readers[kind], record, path, sure=False)
+            named.append((field, read[known]))
         if named:
             found[index] = tuple(named)
     return found
@@ -241,10 +251,7 @@ def _fitting_all(
 
 
 def _fitting(
-    account: Account,
-    entity_type: str,
-    schema: EntitySchema | None,
-    types: Mapping[str, FieldType],
+    account: Account, entity_type: str, schema: EntitySchema | None, types: Mapping[str, FieldType]
 ) -> EntitySchema:
     """Return a declared schema unchanged; derive or extend any other."""
     if schema is not None and not schema.derived:
@@ -403,6 +410,7 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         a.unclear_id
         for a in taken
         if found_under(a.keys[0]) in contested
+        or a.identities[0].apart
         or (
             isinstance(born := found.get(a.ids[0]), Entity) and disowned(born.own, born.borne, a, 0)
         )

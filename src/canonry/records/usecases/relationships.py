@@ -44,7 +44,7 @@ from canonry.readmodels.timeline import (
     laid_together,
 )
 from canonry.records.domain.shown import foreseen
-from canonry.records.notation.parties import COMPANIONS, companions_of
+from canonry.records.notation.parties import COMPANIONS, NAMED_BY, companions_of
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id
@@ -61,7 +61,7 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence
 FIELD: Final = "field"
 """The property of a derived edge that holds the name of its field."""
 
-_KEYS: Final = {kind: KeyReader(TRUTH_TYPES[kind]) for kind in ("company", "person")}
+_KEYS: Final = {kind: KeyReader(TRUTH_TYPES[kind]) for kind in NAMED_BY}
 _REASON: Final = "the field that made it names somebody else"
 
 
@@ -95,7 +95,7 @@ class RetoldEntity:
 def named_in(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (key, name) of all parties that the fields of a record name."""
     for _, whom, name in companions_of(entity_type, fields):
-        for key in _KEYS[whom].keys({"name": name}):
+        for key in _KEYS[whom].keys({NAMED_BY[whom]: name}):
             yield key_mark(key), name
 
 
@@ -148,12 +148,7 @@ def derived(edge: Relation) -> bool:
 
 async def _edges_from(canon: Canon, account: Account, ids: frozenset[EntityId]) -> list[Relation]:
     """Return the derived edges from these entities, including ended ones."""
-    query = RelationQuery(
-        spaces=frozenset((account.space,)),
-        entities=ids,
-        rel_type=TruthRelation.REFERS_TO,
-        direction="out",
-    )
+    query = RelationQuery(spaces=frozenset((account.space,)), entities=ids, direction="out")
     return [
         e
         async for e in every_match(canon.state.relations, query)
@@ -418,11 +413,15 @@ async def neighbourhood_of_entity(
     wanted = dict.fromkeys(each.source_id for each in page.items if each.source_id is not None)
     found = await read_by(canon, caller).things(wanted)
     cut = related.truncated or page.total > AROUND_MAX or len(related.relations) > AROUND_MAX
+    by_event: dict[str, list[TimelineEntry]] = {}
+    for entry in entries_current(entity):
+        by_event.setdefault(entry.event_id, []).append(entry)
+    events = (event_of(tuple(each)) for each in by_event.values())
     around = Neighbourhood(
         entities=related.entities[:AROUND_MAX],
         relations=related.relations[:AROUND_MAX],
         sources=tuple(s for i in wanted if isinstance(s := found.get(i), Source)),
-        events=_events(entries_current(entity)),
+        events=tuple(sorted(events, key=lambda event: (-event.instant, event.id)))[:AROUND_MAX],
         observations=page.items,
         truncated=cut,
     )
@@ -464,11 +463,3 @@ async def neighbourhood_of_source(
         truncated=truncated or len(relations) > AROUND_MAX,
     )
     return source, around
-
-
-def _events(entries: Iterable[TimelineEntry]) -> tuple[TimelineEvent, ...]:
-    by_event: dict[str, list[TimelineEntry]] = {}
-    for entry in entries:
-        by_event.setdefault(entry.event_id, []).append(entry)
-    events = (event_of(tuple(each)) for each in by_event.values())
-    return tuple(sorted(events, key=lambda event: (-event.instant, event.id)))[:AROUND_MAX]

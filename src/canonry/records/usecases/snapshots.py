@@ -66,7 +66,7 @@ async def read_snapshot(
         entity=then,
         schema=schema,
         shown=shown_by(then, schema),
-        first_seen=root.observed.first,
+        first_seen=(root if known_at is None else then).observed.first,
         computed_at=then.observed.last or asked or then.created_at,
     )
 
@@ -255,12 +255,7 @@ class SnapshotExplained:
 
 
 async def explain_snapshot(
-    canon: Canon,
-    caller: Caller,
-    entity_id: str,
-    field: str | None = None,
-    *,
-    unread: bool = False,
+    canon: Canon, caller: Caller, entity_id: str, field: str | None = None, *, unread: bool = False
 ) -> SnapshotExplained:
     """Explain the current fields of an entity; with `unread`, also its raw fragments.
 

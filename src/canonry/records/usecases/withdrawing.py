@@ -1,15 +1,21 @@
-"""Withdraw sources, by hand or by the rules of retention."""
+"""Withdraw sources, by hand or by the rules of retention, and split entities."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.lookup import Account, require, require_told
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, the_made
+from canonry.canon.session.lookup import (
+    Account,
+    require,
+    require_account,
+    require_told,
+    within_account,
+)
 from canonry.canon.session.paging import every_item, every_match
 from canonry.canon.upkeep.erase import ErasurePlan, erase, withdrawals
 from canonry.log.entries import (
@@ -24,12 +30,15 @@ from canonry.log.entries import (
     Withdrawn,
 )
 from canonry.log.folding import relations_key, thing_key
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
-from canonry.log.items.sources import InterpretationRun, Snippet, Source
+from canonry.log.items.sources import InterpretationRun, Snippet, Source, relation_id_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.readmodels.ports.view import Upkeep
+from canonry.records.usecases import relationships
+from canonry.records.usecases.corrections import addressed
+from canonry.records.usecases.identity import DIFFERENT_FROM, Merged
 from canonry.records.usecases.record_entities import NAMED_ONLY
 from canonry.records.usecases.relationships import (
     FIELD,
@@ -40,6 +49,7 @@ from canonry.records.usecases.relationships import (
     stands,
 )
 from canonry.records.usecases.schemas import schemas_for
+from canonry.values.errors import InvalidInput
 from canonry.values.fields import narrowed
 from canonry.values.ids import (
     EntityId,
@@ -54,7 +64,7 @@ from canonry.values.merge import accumulate, join_all
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Retention
-from canonry.values.provenance import EvidenceKind
+from canonry.values.provenance import Authority, EvidenceKind
 
 _TOGETHER: Final = 200
 """The number of entities in one query."""
@@ -79,10 +89,15 @@ class ToldBySource:
 
     def only_here(self, edge: Relation) -> bool:
         """Tell whether only these sources state the edge."""
-        words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
-        cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
-        asked = any(not each.evidence for each in edge.again)
-        return bool(cited) and not asked and cited <= set(self.sources)
+        return rests_on(edge, self.sources)
+
+
+def rests_on(edge: Relation, sources: Iterable[str]) -> bool:
+    """Tell whether only these sources state the edge."""
+    words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
+    cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
+    asked = any(not each.evidence for each in edge.again)
+    return bool(cited) and not asked and cited <= set(sources)
 
 
 async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySource:
@@ -454,6 +469,131 @@ async def _schemas_only_for(
         if page.total <= count and all(each.derived for each in known):
             for each in known:
                 yield each.id
+
+
+# Split an entity: observations that were matched wrongly become an entity of their own.
+#
+# They are withdrawn from the entity and made again for a new one, with their sources and times. A
+# relation keeps the two apart, and a source that comes again finds the entity it described before.
+
+
+async def split_records(
+    canon: Canon,
+    caller: Caller,
+    user_id: str | None,
+    entity_id: str,
+    parts: Collection[str],
+    *,
+    reason: str,
+) -> Merged:
+    """Give `parts` of an entity's observations, by their ids or sources, to a new entity.
+
+    Return the new entity as `from_id`, and the one that it was split from as `to_id`.
+
+    Raises:
+        InvalidInput: `user.mismatch`, `split.nothing` or `split.everything`.
+        NotFound: `entity.unknown`.
+    """
+    account, inner = require_account(caller, user_id), within_account(caller)
+
+    async def prepare(new_id: NewId) -> Change:
+        root = await require(canon, inner, Entity, entity_id)
+        entity = await addressed(canon, root, entity_id)
+        kept, moved = await _divided(canon, entity, parts)
+        work = _Splitting(
+            account=account, entity=entity, made=EntityId(new_id("split")), kept=kept, moved=moved
+        )
+        why = {"reason": reason} if reason else {}
+        ends, player = (entity.id, work.made), Authority.PLAYER
+        apart = relationships.edge(account, DIFFERENT_FROM, *ends, metadata=why, authority=player)
+        edges = [each async for each in work.edges(canon)]
+        going = [old for old, new in edges if new is None]
+        targets = (*(each.id for each in moved), *going)
+        standing = tuple(each.id for each in work.kept)
+        family = (root.id, *root.members) if root.members else ()
+        followed, reads = await edges_following(canon, account, [await work.told(canon, work.kept)])
+        entries = (
+            *work.said(new_id),
+            Withdrawn(targets=targets, reason=reason),
+            EntityRetold(entity_id=entity.id, standing=standing, family=family),
+            *(Made(thing=new) for _, new in edges if new is not None),
+            *(each for each in followed if getattr(each, "relation_id", "") not in going),
+            Made(thing=apart),
+        )
+        ids = {entity_id, root.id, entity.id, work.made, *targets}
+        reads |= {relations_key(entity.id), *map(thing_key, ids)}
+        return Change(entries=entries, reads=reads, found=None)
+
+    receipt = await commit_change(canon, inner, account.space, prepare)
+    gone = next(each for each in receipt.entries if isinstance(each, EntityRetold))
+    return Merged(
+        from_id=EntityId(the_made(receipt, EntityDraft).id),
+        to_id=gone.entity_id,
+        observations=len(receipt.made(ObservationDraft)),
+        at=receipt.recorded_at,
+    )
+
+
+async def _divided(
+    canon: Canon, entity: Entity, parts: Collection[str]
+) -> tuple[Sequence[Observation], Sequence[Observation]]:
+    """Return the observations that stay and those that go, oldest first."""
+    newest = every_item(partial(canon.state.observations_newest, (entity.id,)))
+    said = [each async for each in newest][::-1]
+    moved = [each for each in said if {each.id, each.source_id} & set(parts)]
+    if not moved:
+        message = "The entity has no such observation or source. List its observations first."
+        raise InvalidInput("split.nothing", message, path="/of")
+    if len(moved) == len(said):
+        message = "These are all observations of the entity. Name only those about the other one."
+        raise InvalidInput("split.everything", message, path="/of")
+    return [each for each in said if each not in moved], moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Splitting:
+    """An entity with the observations that it keeps, and those that the new entity gets."""
+
+    account: Account
+    entity: Entity
+    made: EntityId
+    kept: Sequence[Observation]
+    moved: Sequence[Observation]
+
+    def said(self, new_id: NewId) -> Iterator[Made]:
+        """Yield the new entity with its observations."""
+        evidence = self.moved[0].evidence
+        yield Made(thing=narrowed(EntityDraft, self.entity, id=self.made, evidence=evidence))
+        # Ascending: of two observations at one instant the greater id wins.
+        ids = sorted(new_id(f"observation:{number}") for number, _ in enumerate(self.moved))
+        for own, each in zip(ids, self.moved, strict=True):
+            told = {"id": ObservationId(own), "entity_id": self.made, "observed_at": each.seen_at}
+            yield Made(thing=narrowed(ObservationDraft, each, **told))
+
+    async def edges(self, canon: Canon) -> AsyncIterator[tuple[RelationId, RelationDraft | None]]:
+        """Yield relations of the new entity; those that only its sources state go with it."""
+        others = {each.source_id for each in self.kept}
+        sources = {each.source_id or "" for each in self.moved} - others
+        named = (await self.told(canon, self.moved)).named
+        own = canon.within(self.account.space)
+        async for each in edges_around(canon, self.account, (self.entity.id,)):
+            goes, leads = rests_on(each, sources), each.from_id == self.entity.id
+            target = await own.thing(each.to_id)
+            borne = target.borne if isinstance(target, Entity) else ()
+            if goes:
+                yield each.id, None
+            if goes or (leads and derived(each) and stands(each, borne, named)):
+                ends = {"from_id": each.from_id, "to_id": each.to_id}
+                ends["from_id" if leads else "to_id"] = self.made
+                wanted = relation_id_of(self.account.user_id, each.rel_type, **ends)
+                over = each.ended if not leads else not stands(each, borne, named)
+                yield each.id, narrowed(RelationDraft, each, id=wanted, ended=over, **ends)
+
+    async def told(self, canon: Canon, words: Sequence[Observation]) -> RetoldEntity:
+        """Return the entity as these observations describe it."""
+        after = join_all((accumulate(each, policy_of) for each in words), policy_of)
+        schema = (await schemas_for(canon, self.account, (self.entity,)))[self.entity.entity_type]
+        return RetoldEntity(id=self.entity.id, schema=schema, before=self.entity.own, after=after)
 
 
 # Retain: withdraw old sources, and erase items that were withdrawn long ago.

@@ -1,5 +1,6 @@
 """Plain folders: blobs, signing keys, and local files that a caller may name."""
 
-from canonry.stores.folder.blobs import FolderBlobs, FolderLocalFiles, kept_key, sync_folder
-
-__all__ = ["FolderBlobs", "FolderLocalFiles", "kept_key", "sync_folder"]
+from canonry.stores.folder.blobs import FolderBlobs as FolderBlobs
+from canonry.stores.folder.blobs import FolderLocalFiles as FolderLocalFiles
+from canonry.stores.folder.blobs import kept_key as kept_key
+from canonry.stores.folder.blobs import sync_folder as sync_folder

@@ -69,17 +69,14 @@ class FolderBlobs(Blobs):
                 os.utime(path)
                 return digest
             _make_private(path.parent)
-            self._write(path, data)
+            with new_file(path.parent, data, syncs=self._syncs) as new:
+                new.replace(path)
+            if self._syncs:
+                sync_folder(path.parent)
+                sync_folder(self._folder)
         except OSError as error:
             raise _fault(error) from error
         return digest
-
-    def _write(self, path: Path, data: bytes) -> None:
-        with new_file(path.parent, data, syncs=self._syncs) as new:
-            new.replace(path)
-        if self._syncs:
-            sync_folder(path.parent)
-            sync_folder(self._folder)
 
     def _get(self, digest: str) -> bytes:
         path = self._path(digest)
@@ -256,7 +253,11 @@ def _content(root: Path, parts: Sequence[str], most: int) -> bytes:
 def _opened(root: Path, parts: Sequence[str]) -> int:
     """Open the file without following links; each folder is opened from its parent."""
     if os.open not in os.supports_dir_fd:
-        return _resolved(root, parts)
+        # Open the file on systems without folder handles, if its path contains no links.
+        path = root.resolve().joinpath(*parts)
+        if path.resolve(strict=True) != path:
+            raise _unknown()
+        return os.open(path, _FILE)
     folder = os.open(root.resolve(), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         for part in parts[:-1]:
@@ -266,14 +267,6 @@ def _opened(root: Path, parts: Sequence[str]) -> int:
         return os.open(parts[-1], _FILE, dir_fd=folder)
     finally:
         os.close(folder)
-
-
-def _resolved(root: Path, parts: Sequence[str]) -> int:
-    """Open the file on systems without folder handles, if its path contains no links."""
-    path = root.resolve().joinpath(*parts)
-    if path.resolve(strict=True) != path:
-        raise _unknown()
-    return os.open(path, _FILE)
 
 
 def _unknown() -> NotFound:

@@ -419,21 +419,18 @@ class JoinedLedger(Ledger):
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         if self._follows:
-            touched = await self._touched_by_each(sealed)
+            for space in sorted({item.space for item in sealed}):
+                await self.head(space)
+            things, told = dict[str, Thing](), list[frozenset[str]]()
+            for item in sealed:
+                commit = unseal(item)
+                await load(self._projector.state, commit.entries, things)
+                told.append(_touched(commit, things))
+            touched = told
         await self._log.restore(sealed, touched)
         for item in sealed:
             self._views.owe(item.space, item.position)
         await self.settle()
-
-    async def _touched_by_each(self, sealed: Sequence[Sealed]) -> Sequence[frozenset[str]]:
-        for space in sorted({item.space for item in sealed}):
-            await self.head(space)
-        things, told = dict[str, Thing](), list[frozenset[str]]()
-        for item in sealed:
-            commit = unseal(item)
-            await load(self._projector.state, commit.entries, things)
-            told.append(_touched(commit, things))
-        return told
 
     async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
         """Predict the keys of each draft. They hold unless another call changes the same items."""
@@ -460,9 +457,7 @@ class JoinedLedger(Ledger):
                     raise
                 touched = frozenset((ANY,))  # already in the log, not written again
             foreseen = Foreseen(
-                touched=touched,
-                over=frozenset(map(thing_key, over)),
-                at=heads[draft.space],
+                touched=touched, over=frozenset(map(thing_key, over)), at=heads[draft.space]
             )
             told.append(replace(item, foreseen=foreseen))
         return told

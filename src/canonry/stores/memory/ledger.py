@@ -17,11 +17,10 @@ from canonry.log.folding import key_hash
 from canonry.log.group_appends import collides
 from canonry.log.items.veils import homed, is_veiled, variants
 from canonry.log.observing import BESIDE_ROUNDS, beside
-from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine
-from canonry.log.sealing import GENESIS, Sealed, commit_of, fault_in, unseal
+from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine, require_fit
+from canonry.log.sealing import GENESIS, Sealed, commit_of, unseal
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
-from canonry.values.errors import Conflict
 from canonry.values.fields import revised
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -126,12 +125,7 @@ class MemoryLedger(Ledger):
         spaces = sorted(s for s, log in self._store.log.items() if log and s > (after or ""))
         tips = [self._store.log[space][-1] for space in spaces[:limit]]
         return [
-            Head(
-                space=tip.space,
-                position=tip.position,
-                hash=tip.hash,
-                recorded_at=tip.recorded_at,
-            )
+            Head(space=tip.space, position=tip.position, hash=tip.hash, recorded_at=tip.recorded_at)
             for tip in tips
         ]
 
@@ -203,9 +197,7 @@ class MemoryLedger(Ledger):
         for n, item in enumerate(sealed):
             log = self._store.log[item.space]
             previous = log[-1].hash if log else GENESIS
-            fault = fault_in(item, position=Position(len(log) + 1), previous=previous)
-            if fault is not None:
-                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
+            require_fit(item, after=Position(len(log)), previous=previous)
             self._store.take(item, None if touched is None else touched[n], unseal(item))
 
     @override

@@ -13,7 +13,7 @@ from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import stems_of
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
-from canonry.log.folding import frames_keys
+from canonry.log.folding import statements_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
@@ -81,7 +81,6 @@ from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId, Spac
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
-from canonry.values.state_tags import normal_tags
 
 T = TypeVar("T", bound=Thing)
 NAMESAKES_MAX = 50
@@ -99,25 +98,11 @@ def _newest(fact: Fact) -> object:
     return -fact.created_at, fact.id
 
 
-def fits(pattern: str, entity: Entity) -> bool:
-    """Return whether a name contains `pattern`, with `*` and `%` for any characters."""
-    rest = entity.searched
-    for part in normalised_name(pattern).replace("%", "*").split("*"):
-        _, found, rest = rest.partition(part) if part else ("", "any", rest)
-        if not found:
-            return False
-    return True
-
-
 class MemoryState(MemoryView, State):
     """Scans the items that the ledger folded."""
 
     def _page(
-        self,
-        items: Iterable[T],
-        limit: int,
-        offset: int,
-        key: Callable[[T], object] | None = None,
+        self, items: Iterable[T], limit: int, offset: int, key: Callable[[T], object] | None = None
     ) -> Page[T]:
         """Return a page of the stored items for variants that were found."""
         found = page(items, limit, offset, key)
@@ -161,22 +146,7 @@ class MemoryState(MemoryView, State):
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        tagged = bool(query.all_of or query.any_of or query.none_of)
-
-        def matches(e: Entity) -> bool:
-            tags = frozenset(normal_tags(e.state_tags))
-            return (
-                (e.merged_into is None or (query.include_merged and not tagged))
-                and query.entity_type in {None, e.entity_type}
-                and query.entity_class in {None, e.entity_class}
-                and query.level in {None, e.level}
-                and query.all_of <= tags
-                and (not query.any_of or not query.any_of.isdisjoint(tags))
-                and query.none_of.isdisjoint(tags)
-                and (query.name_pattern is None or fits(query.name_pattern, e))
-            )
-
-        found = filter(matches, self._store.of(Entity, query.spaces))
+        found = filter(query.matches, self._store.of(Entity, query.spaces))
         return self._page(found, query.limit, query.offset)
 
     @override
@@ -307,19 +277,7 @@ class MemoryState(MemoryView, State):
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
-        def matches(f: Fact) -> bool:
-            begins_in_time = query.end is None or f.time_ref is None or f.time_ref <= query.end
-            ends_in_time = query.start is None or f.ends_at is None or f.ends_at > query.start
-            return (
-                (not query.entities or not query.entities.isdisjoint(f.involved))
-                and begins_in_time
-                and ends_in_time
-                and query.level in {None, f.level}
-                and query.authority in {None, f.authority}
-                and query.fact_type in {None, f.fact_type}
-            )
-
-        found = filter(matches, self._store.of(Fact, query.spaces))
+        found = filter(query.matches, self._store.of(Fact, query.spaces))
         return self._page(found, query.limit, query.offset)
 
     @override
@@ -337,19 +295,15 @@ class MemoryState(MemoryView, State):
         found = {
             fact.id: fact
             for key, limit in keys.items()
-            for fact in page((f for f in facts if key in frames_keys(f)), limit, 0, _newest).items
+            for fact in page(
+                (f for f in facts if key in statements_keys(f)), limit, 0, _newest
+            ).items
         }
         return self._page(found.values(), len(found), 0).items
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:
-        found = (
-            e
-            for e in self._store.of(Event, query.spaces)
-            if (not query.entities or not query.entities.isdisjoint(e.involved))
-            and query.scene_id in {None, e.scene_id}
-            and query.level in {None, e.level}
-        )
+        found = filter(query.matches, self._store.of(Event, query.spaces))
 
         def when(event: Event) -> tuple[int, int, str]:
             return (*event.rank, event.id)
@@ -358,22 +312,7 @@ class MemoryState(MemoryView, State):
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
-        def ends(r: Relation) -> set[EntityId]:
-            match query.direction:
-                case "out":
-                    return {r.from_id}
-                case "in":
-                    return {r.to_id}
-                case _:
-                    return {r.from_id, r.to_id}
-
-        found = (
-            r
-            for r in self._store.of(Relation, query.spaces)
-            if (not query.entities or not query.entities.isdisjoint(ends(r)))
-            and query.rel_type in {None, r.rel_type}
-            and (r.current or not query.current)
-        )
+        found = filter(query.matches, self._store.of(Relation, query.spaces))
         if not query.newest_first:
             return self._page(found, query.limit, query.offset)
         return self._page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
@@ -417,11 +356,7 @@ class MemoryDocuments(MemoryView, Documents):
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        found = (
-            s
-            for s in self._store.of(Scene, query.spaces)
-            if query.story_id in {None, s.story_id} and query.status in {None, s.status}
-        )
+        found = filter(query.matches, self._store.of(Scene, query.spaces))
         return page(found, query.limit, query.offset, key=lambda s: (s.order, s.created_at, s.id))
 
     @override
@@ -434,28 +369,14 @@ class MemoryDocuments(MemoryView, Documents):
 
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        found = (
-            p
-            for p in self._store.of(Proposal, query.spaces)
-            if query.scene_id in {None, p.scene_id}
-            and p.type in query.types
-            and query.status in {None, p.status}
-            and (query.asks is None or not query.asks.isdisjoint(p.asks))
-        )
+        found = filter(query.matches, self._store.of(Proposal, query.spaces))
         return page(found, query.limit, query.offset)
 
     @override
     async def memories(self, query: MemoryQuery) -> Page[Memory]:
-        found = (
-            m
-            for m in self._store.of(Memory, None)
-            if m.entity_id == query.entity_id and m.importance >= query.min_importance
-        )
+        found = filter(query.matches, self._store.of(Memory, None))
         return page(
-            found,
-            query.limit,
-            query.offset,
-            key=lambda m: (-m.importance, -m.created_at, m.id),
+            found, query.limit, query.offset, key=lambda m: (-m.importance, -m.created_at, m.id)
         )
 
     @override

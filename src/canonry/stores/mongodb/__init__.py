@@ -1,14 +1,8 @@
 """Records and documents in MongoDB. Other engines store the other views."""
 
-from canonry.stores.mongodb.database import MongoDatabase
-from canonry.stores.mongodb.ledger import MongoLedger
-from canonry.stores.mongodb.store import MongoDocuments, MongoMending, MongoStore, open_store
-
-__all__ = [
-    "MongoDatabase",
-    "MongoDocuments",
-    "MongoLedger",
-    "MongoMending",
-    "MongoStore",
-    "open_store",
-]
+from canonry.stores.mongodb.database import MongoDatabase as MongoDatabase
+from canonry.stores.mongodb.ledger import MongoLedger as MongoLedger
+from canonry.stores.mongodb.store import MongoDocuments as MongoDocuments
+from canonry.stores.mongodb.store import MongoMending as MongoMending
+from canonry.stores.mongodb.store import MongoStore as MongoStore
+from canonry.stores.mongodb.store import open_store as open_store

@@ -18,24 +18,8 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import pymongo
 from bson.errors import InvalidDocument, InvalidStringData
-from pymongo import AsyncMongoClient
+from pymongo import AsyncMongoClient, errors
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import (
-    AutoReconnect,
-    BulkWriteError,
-    ConfigurationError,
-    ConnectionFailure,
-    DocumentTooLarge,
-    DuplicateKeyError,
-    InvalidOperation,
-    NetworkTimeout,
-    OperationFailure,
-    PyMongoError,
-    ServerSelectionTimeoutError,
-    WaitQueueTimeoutError,
-    WriteConcernError,
-    WTimeoutError,
-)
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
@@ -53,7 +37,12 @@ _REFUSED: Final = frozenset((13, 18))
 _FAILING: Final = frozenset((1, 8))
 """Error codes of a server that failed itself, also for lack of space."""
 
-_UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
+_UNSURE: Final = (
+    errors.AutoReconnect,
+    errors.NetworkTimeout,
+    errors.WTimeoutError,
+    errors.WriteConcernError,
+)
 
 
 @contextmanager
@@ -61,55 +50,55 @@ def translated() -> Iterator[None]:
     """Raise Canonry's errors in place of the driver's."""
     try:
         yield
-    except (PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError) as error:
+    except (errors.PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError) as error:
         raise as_canonry(error) from error
 
 
-def is_unsure(error: PyMongoError) -> bool:
+def is_unsure(error: errors.PyMongoError) -> bool:
     """Return whether a write may or may not have been stored."""
-    if isinstance(error, BulkWriteError):
+    if isinstance(error, errors.BulkWriteError):
         told = error.details or {}
         return not told.get("writeErrors") and bool(told.get("writeConcernErrors"))
     return isinstance(error, _UNSURE)
 
 
-def is_taken(error: PyMongoError) -> bool:
+def is_taken(error: errors.PyMongoError) -> bool:
     """Return whether a document with this id or another unique key already exists."""
-    if isinstance(error, BulkWriteError):
+    if isinstance(error, errors.BulkWriteError):
         told = (error.details or {}).get("writeErrors", ())
         return bool(told) and all(each.get("code") == DUPLICATE for each in told)
-    return isinstance(error, DuplicateKeyError)
+    return isinstance(error, errors.DuplicateKeyError)
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     """Return Canonry's error for an error of the driver."""
     match error:
-        case BulkWriteError(details={"writeErrors": [first, *_]}):
-            return as_canonry(OperationFailure(str(first["errmsg"]), first["code"]))
+        case errors.BulkWriteError(details={"writeErrors": [first, *_]}):
+            return as_canonry(errors.OperationFailure(str(first["errmsg"]), first["code"]))
         case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text has invalid characters. Remove them.")
-        case DocumentTooLarge():
+        case errors.DocumentTooLarge():
             message = "The commit exceeds the 16 MB of a MongoDB document. Write less in one call."
             return InvalidInput("ledger.too-large", message)
-        case InvalidOperation():
+        case errors.InvalidOperation():
             return closed()
-        case WaitQueueTimeoutError():
+        case errors.WaitQueueTimeoutError():
             return Unavailable("store.busy", "All connections are in use. Try again.")
-        case ServerSelectionTimeoutError():
+        case errors.ServerSelectionTimeoutError():
             return unreachable()
-        case PyMongoError(timeout=True):
+        case errors.PyMongoError(timeout=True):
             return Unavailable("store.deadline", "The server took too long. Try again.")
-        case ConnectionFailure():
+        case errors.ConnectionFailure():
             return unreachable()
-        case OperationFailure(code=code) if code in _FULL:
+        case errors.OperationFailure(code=code) if code in _FULL:
             return Unavailable("ledger.full", "The disk is full. Nothing was written. Free space.")
-        case OperationFailure(code=code) if code in _REFUSED:
+        case errors.OperationFailure(code=code) if code in _REFUSED:
             message = "MongoDB refuses this user. Check mongodb.url and the rights of its user."
             return Unavailable("store.read-only", message)
-        case OperationFailure(code=code) if code in _FAILING:
+        case errors.OperationFailure(code=code) if code in _FAILING:
             message = "The MongoDB server failed. Check its log and its disk, then try again."
             return Unavailable("store.failing", message)
-        case ConfigurationError():
+        case errors.ConfigurationError():
             message = "mongodb.url is invalid. Write mongodb://HOST:PORT or mongodb+srv://HOST."
             return InvalidInput("store.bad-url", message)
         case _:
@@ -214,18 +203,20 @@ class MongoDatabase:
             elif max(stated["schema"] - SCHEMA_VERSION, stated["encoding"] - ENCODING_VERSION) > 0:
                 message = "A newer version of Canonry has written to this database. Update Canonry."
                 raise BrokenInvariant("store.newer", message)
+            elif stated["encoding"] < ENCODING_VERSION:
+                await self._prepare()
 
     async def _prepare(self) -> None:
         for name, indexes in _INDEXES.items():
             for fields, unique, sparse in indexes:
                 await self.collection(name).create_index(list(fields), unique=unique, sparse=sparse)
         stated = {"schema": SCHEMA_VERSION, "encoding": ENCODING_VERSION}
-        await self.collection("meta").update_one({"_id": "records"}, {"$set": stated}, upsert=True)
+        await self.collection("meta").update_one({"_id": "records"}, {"$max": stated}, upsert=True)
 
     async def close(self) -> None:
         """Finish pending calls, then disconnect. Closing twice is allowed."""
         await self._work.end(self._deadline)
-        with suppress(PyMongoError):
+        with suppress(errors.PyMongoError):
             await self._client.close()
 
     def collection(self, name: str) -> BsonCollection:
@@ -553,7 +544,7 @@ class WriterGate:
                 await self._until_free(ends)
                 until = await self._database.now() + int(_HOLDS * 1000)
                 held = {"_id": _NAME, "token": token, "until": until}
-                with suppress(DuplicateKeyError):
+                with suppress(errors.DuplicateKeyError):
                     await self._database.latest("writers").insert_one(held)
                     return
 

@@ -19,9 +19,9 @@ from canonry.log.group_appends import (
     LogEnd,
     judge_group,
 )
-from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_fit
 from canonry.log.ports.world import Call, Clock, Identities, Turns, scope
-from canonry.log.sealing import ErasablePart, Sealed, altered, fault_in, require_unaltered, unseal
+from canonry.log.sealing import ErasablePart, Sealed, altered, require_unaltered, unseal
 from canonry.stores.mongodb.database import (
     BsonDocument,
     Looks,
@@ -191,7 +191,9 @@ class GroupInserter:
                     raise GateClosed("ledger.busy", "Another process locks the log. Try again.")
                 if await self._written(writing, *found):
                     return writing.outcomes
-                await asyncio.sleep(self._pause(attempt))
+                # A random pause within a growing limit, so that competing writers separate.
+                longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
+                await asyncio.sleep(longest * self._identities.salt()[0] / 255)
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
@@ -255,11 +257,6 @@ class GroupInserter:
             for take in self.takers:
                 take([sealed for sealed, _ in judged.made])
         return True
-
-    def _pause(self, attempt: int) -> float:
-        """Return a random pause within a growing limit, so that competing writers separate."""
-        longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
-        return longest * self._identities.salt()[0] / 255
 
 
 _Looked: TypeAlias = tuple[KnownCommit, Mapping[str, KnownCommit], Sequence[KnownCommit], int]
@@ -399,11 +396,8 @@ class MongoLedger(Ledger):
                     tip = await self._latest.find_one(past(item.space, ORIGIN), TIP, sort=NEWEST)
                     tips[item.space] = LogEnd(known_commit(tip))
                 end = tips[item.space]
-                fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
-                if fault is None and item.id in there:
-                    fault = "a commit with this id is already in the log"
-                if fault is not None:
-                    raise _unfit(fault)
+                is_known = item.id in there
+                require_fit(item, after=end.position, previous=end.hash, is_known=is_known)
                 there.add(item.id)
                 end.follow(item)
                 made.append(
@@ -418,7 +412,8 @@ class MongoLedger(Ledger):
         except PyMongoError as error:
             if not is_taken(error):
                 raise
-            raise _unfit("another process writes into the same log") from error
+            message = "The import does not fit the log: another process writes into the same log"
+            raise Conflict("ledger.chain-broken", message) from error
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
@@ -432,7 +427,3 @@ class MongoLedger(Ledger):
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
         return self._gate.exclusive()
-
-
-def _unfit(fault: str) -> Conflict:
-    return Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")

@@ -16,6 +16,7 @@ from canonry.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.log.items.sources import Snippet
+from canonry.log.ports.ledger import entries_about
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import encode_thing
 from canonry.readmodels.listing import rows_of
@@ -211,7 +212,6 @@ async def open_store(
 
 _PAGE: Final = 200
 _ERASING: Final = 3600.0
-_ERASED: Final = "space.erased"
 
 
 class MongoMending:
@@ -274,7 +274,9 @@ class MongoMending:
         commits, wanted, dropped = self._database.collection("commits"), frozenset(targets), 0
         async with self._database.working(_ERASING):
             async for stored in commits.find({"space": space}):
-                about = _about(stored, wanted)
+                body: Any = stored["body"]
+                body = body.encode() if isinstance(body, str) else body
+                about = entries_about(body, stored["salts"], wanted)
                 if about:
                     kept = {
                         name: [None if n in about else each for n, each in enumerate(stored[name])]
@@ -294,17 +296,3 @@ class MongoMending:
 
 def _kind_of(thing: Thing) -> str:
     return THING_KINDS.get(type(thing), "")
-
-
-def _about(stored: BsonDocument, targets: frozenset[str]) -> frozenset[int]:
-    """Return the entries of a commit that are about the targets and still have a payload.
-
-    The entry that records the erasure keeps its payload, which names the erased ids and the reason.
-    """
-    body: Any = stored["body"]
-    entries = decode_json(body.encode() if isinstance(body, str) else body)["entries"]
-    return frozenset(
-        n
-        for n, (kind, _, ids, _) in enumerate(entries)
-        if kind != _ERASED and not targets.isdisjoint(ids) and stored["salts"][n] is not None
-    )

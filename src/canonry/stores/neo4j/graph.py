@@ -13,7 +13,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
@@ -131,11 +130,7 @@ AskGraph: TypeAlias = Callable[[str, Mapping[str, Any] | None], Awaitable[list[l
 FORMAT: Final = 2
 """Version of nodes and edges. Version 1 had further nodes, which answered queries."""
 
-_UNIQUE: Final = (
-    ("Thing", "store", "id"),
-    ("_Cursor", "store", "space"),
-    ("_Store", "store"),
-)
+_UNIQUE: Final = (("Thing", "store", "id"), ("_Cursor", "store", "space"), ("_Store", "store"))
 _FOUND_BY: Final = (
     ("Thing", "store", "space", "kind"),
     ("Entity", "name"),
@@ -366,37 +361,6 @@ class ShownEdge(NamedTuple):
     shows: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeShape:
-    """A node: its properties, and its `labels` besides the label of all items."""
-
-    labels: tuple[str, ...]
-    bears: Mapping[str, Any] = field(default_factory=dict)
-
-
-def shape_of(store: str, thing: Thing) -> NodeShape:
-    """Return the node of an item."""
-    kind = THING_KINDS[type(thing)]
-    bears = {
-        "store": store,
-        "id": thing.id,
-        "space": thing.space,
-        "kind": kind,
-        "position": thing.position,
-        "changed_at": thing.changed_at,
-        "body": encode_thing(thing).decode(),
-        "name": _name(thing)[:_NAME_MAX],
-    }
-    for name in _SHOWN:
-        _put(bears, name, getattr(thing, name, None))
-    for name in _INSTANTS:
-        instant = getattr(thing, name, None)
-        _put(bears, name, None if instant is None else _rendered(instant))
-    if isinstance(thing, Entity):
-        bears["state_tags"] = list(thing.state_tags)
-    return NodeShape(labels=labels_of(thing), bears=bears)
-
-
 def labels_of(thing: Thing) -> tuple[str, ...]:
     """Return the labels of an item besides the label of all items."""
     kind = THING_KINDS[type(thing)]
@@ -411,81 +375,62 @@ def labels_of(thing: Thing) -> tuple[str, ...]:
             return (label,)
 
 
+_LEADING: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
+    Entity: (("DERIVES_FROM", "derives_from"), ("MERGED_INTO", "merged_into")),
+    Fact: (("INVOLVES", "involved"),),
+    Event: (("INVOLVES", "involved"), ("CAUSES", "causes"), ("HAPPENED_IN", "scene_id")),
+    Observation: (("OBSERVES", "entity_id"),),
+    Story: (("PART_OF_STORY", "parent_id"),),
+    Scene: (("PART_OF_STORY", "story_id"), ("SET_IN", "location_ref")),
+    Turn: (("SAID_IN", "scene_id"), ("SAID_BY", "entity_id")),
+    Proposal: (("PROPOSED_IN", "scene_id"),),
+    Memory: (("REMEMBERED_BY", "entity_id"), ("REMEMBERS", "linked_fact_id")),
+    Snippet: (("EXCERPT_OF", "source_id"),),
+    InterpretationRun: (("READS", "source_id"),),
+}
+"""Edges from an item: their type, and the field with the id or ids of their targets."""
+
+_ARRIVING: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
+    Space: (("CONTAINS", "parent"),),
+    Scene: (("TAKES_PART_IN", "participants"),),
+}
+"""Edges to an item: their type, and the field with the id or ids of their sources."""
+
+_REPLACED: Final = (("REPLACES", "replaced_by"), ("SUPERSEDES", "superseded_by"))
+"""Edges to an item of any kind that has such a field."""
+
+
 def _edges(thing: Thing) -> Iterator[ShownEdge]:
-    def to(edge: str, target: str | None) -> Iterator[ShownEdge]:
-        if target is not None:
-            yield ShownEdge(thing.id, edge, str(target), thing.id)
-
-    def by(edge: str, source: str | None) -> Iterator[ShownEdge]:
-        if source is not None:
-            yield ShownEdge(str(source), edge, thing.id, thing.id)
-
-    yield from _own(thing, to, by)
+    for edge, name in _LEADING.get(type(thing), ()):
+        for target in _ids_in(thing, name):
+            yield ShownEdge(thing.id, edge, target, thing.id)
+    if isinstance(thing, Relation):
+        known = thing.rel_type in _EDGES
+        shows: dict[str, Any] = {
+            "rel_type": thing.rel_type,
+            "level": str(thing.level),
+            "current": thing.current,
+            "since": None if thing.since is None else _rendered(thing.since),
+            "until": None if thing.until is None else _rendered(thing.until),
+        }
+        yield ShownEdge(
+            thing.from_id,
+            thing.rel_type if known else OTHER_RELATION,
+            thing.to_id,
+            thing.id,
+            tuple((name, value) for name, value in shows.items() if value is not None),
+        )
     for evidence in getattr(thing, "evidence", ()):
-        yield from to("SUPPORTED_BY", evidence.ref)
-    yield from by("REPLACES", getattr(thing, "replaced_by", None))
-    yield from by("SUPERSEDES", getattr(thing, "superseded_by", None))
+        yield ShownEdge(thing.id, "SUPPORTED_BY", str(evidence.ref), thing.id)
+    for edge, name in (*_ARRIVING.get(type(thing), ()), *_REPLACED):
+        for source in _ids_in(thing, name):
+            yield ShownEdge(source, edge, thing.id, thing.id)
 
 
-def _own(thing: Thing, to: Any, by: Any) -> Iterator[ShownEdge]:  # noqa: C901, PLR0912 - a case a kind
-    match thing:
-        case Space():
-            yield from by("CONTAINS", thing.parent)
-        case Entity():
-            yield from to("DERIVES_FROM", thing.derives_from)
-            yield from to("MERGED_INTO", thing.merged_into)
-        case Relation():
-            yield _relation(thing)
-        case Fact():
-            for entity in thing.involved:
-                yield from to("INVOLVES", entity)
-        case Event():
-            for entity in thing.involved:
-                yield from to("INVOLVES", entity)
-            for effect in thing.causes:
-                yield from to("CAUSES", effect)
-            yield from to("HAPPENED_IN", thing.scene_id)
-        case Observation():
-            yield from to("OBSERVES", thing.entity_id)
-        case Story():
-            yield from to("PART_OF_STORY", thing.parent_id)
-        case Scene():
-            yield from to("PART_OF_STORY", thing.story_id)
-            yield from to("SET_IN", thing.location_ref)
-            for entity in thing.participants:
-                yield from by("TAKES_PART_IN", entity)
-        case Turn():
-            yield from to("SAID_IN", thing.scene_id)
-            yield from to("SAID_BY", thing.entity_id)
-        case Proposal():
-            yield from to("PROPOSED_IN", thing.scene_id)
-        case Memory():
-            yield from to("REMEMBERED_BY", thing.entity_id)
-            yield from to("REMEMBERS", thing.linked_fact_id)
-        case Snippet():
-            yield from to("EXCERPT_OF", thing.source_id)
-        case InterpretationRun():
-            yield from to("READS", thing.source_id)
-        case _:
-            return
-
-
-def _relation(relation: Relation) -> ShownEdge:
-    known = relation.rel_type in _EDGES
-    shows: dict[str, Any] = {
-        "rel_type": relation.rel_type,
-        "level": str(relation.level),
-        "current": relation.current,
-        "since": None if relation.since is None else _rendered(relation.since),
-        "until": None if relation.until is None else _rendered(relation.until),
-    }
-    return ShownEdge(
-        relation.from_id,
-        relation.rel_type if known else OTHER_RELATION,
-        relation.to_id,
-        relation.id,
-        tuple((name, value) for name, value in shows.items() if value is not None),
-    )
+def _ids_in(thing: Thing, name: str) -> Sequence[str]:
+    """Return the ids in a field with one id, with several, or with none."""
+    found = getattr(thing, name, None) or ()
+    return [str(each) for each in ((found,) if isinstance(found, str) else found)]
 
 
 def _put(bears: dict[str, Any], name: str, value: Any) -> None:
@@ -499,27 +444,24 @@ def _rendered(instant: int) -> str:
     return render_instant(Instant(instant))
 
 
-def _name(thing: Thing) -> str:  # noqa: PLR0911 - one case a kind
+_CAPTIONS: Final[Mapping[type, str]] = {
+    **dict.fromkeys((Entity, Space), "name"),
+    **dict.fromkeys((Fact, Axiom), "statement"),
+    **dict.fromkeys((Event, Source, Story, Scene), "title"),
+    **dict.fromkeys((Turn, Memory, Snippet), "text"),
+    Relation: "rel_type",
+    RegisteredSchema: "entity_type",
+    Proposal: "type",
+}
+"""The field of an item that is the caption of its node."""
+
+
+def _name(thing: Thing) -> str:
     """Return the caption of a node."""
-    match thing:
-        case Entity() | Space():
-            return thing.name
-        case Fact() | Axiom():
-            return thing.statement
-        case Event() | Source() | Story() | Scene():
-            return thing.title
-        case Turn() | Memory() | Snippet():
-            return thing.text
-        case Relation():
-            return thing.rel_type
-        case RegisteredSchema():
-            return thing.entity_type
-        case Proposal():
-            return str(thing.type)
-        case Observation():
-            return ", ".join(thing.fields)
-        case _:
-            return THING_KINDS[type(thing)]
+    if isinstance(thing, Observation):
+        return ", ".join(thing.fields)
+    name = _CAPTIONS.get(type(thing))
+    return THING_KINDS[type(thing)] if name is None else str(getattr(thing, name))
 
 
 # The graph: items become nodes and edges together with the cursor, or not at all.
@@ -624,7 +566,7 @@ class Neo4jGraph(Projection):
         ids = list({thing.id for each in folded for thing in each.things})
         for _ in range(ATTEMPTS_MAX):
             ((cursor, found),) = await self._database.rows(_TURN, {**place, "ids": ids})
-            after, position = _following(folded, cursor)
+            after, position = following(folded, Position(cursor))
             if position == cursor:
                 return
             things = (decode_thing(kind, body.encode()) for kind, body in found)
@@ -701,19 +643,6 @@ def _portions(folded: Sequence[Folded]) -> list[list[Folded]]:
     return found
 
 
-def _following(folded: Sequence[Folded], cursor: int) -> tuple[dict[str, Thing], int]:
-    """Return the items after the commits past the cursor, and the new cursor.
-
-    Raises:
-        Conflict: `view.gap`.
-    """
-    after = dict[str, Thing]()
-    for each in following(folded, Position(cursor)):
-        after |= {thing.id: thing for thing in each.things}
-        cursor = each.position
-    return after, cursor
-
-
 def _written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]) -> dict[str, Any]:
     """Return the changes to write for items that were `before` and are `after`."""
     sides = list(before.values()), list(after.values())
@@ -721,18 +650,32 @@ def _written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]
     return {
         "things": [_node(store, before.get(thing.id), thing) for thing in after.values()],
         "edges_gone": [edge._asdict() for edge in gone],
-        "edges": list(map(_edge, come)),
+        "edges": [e._asdict() | {"bears": {"by": e.by, **dict(e.shows)}} for e in come],
     }
 
 
 def _node(store: str, was: Thing | None, thing: Thing) -> dict[str, Any]:
-    shape = shape_of(store, thing)
-    lost = [] if was is None else [each for each in labels_of(was) if each not in shape.labels]
-    return {"bears": shape.bears, "labels": list(shape.labels), "lost": lost}
-
-
-def _edge(edge: ShownEdge) -> dict[str, Any]:
-    return edge._asdict() | {"bears": {"by": edge.by, **dict(edge.shows)}}
+    labels = list(labels_of(thing))
+    lost = [] if was is None else [each for each in labels_of(was) if each not in labels]
+    # The properties of an item's node.
+    bears = {
+        "store": store,
+        "id": thing.id,
+        "space": thing.space,
+        "kind": THING_KINDS[type(thing)],
+        "position": thing.position,
+        "changed_at": thing.changed_at,
+        "body": encode_thing(thing).decode(),
+        "name": _name(thing)[:_NAME_MAX],
+    }
+    for name in _SHOWN:
+        _put(bears, name, getattr(thing, name, None))
+    for name in _INSTANTS:
+        instant = getattr(thing, name, None)
+        _put(bears, name, None if instant is None else _rendered(instant))
+    if isinstance(thing, Entity):
+        bears["state_tags"] = list(thing.state_tags)
+    return {"bears": bears, "labels": labels, "lost": lost}
 
 
 def _comparable(edge: Mapping[str, Any]) -> str:

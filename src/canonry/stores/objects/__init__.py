@@ -1,5 +1,4 @@
 """Blobs in an S3 object store, which many machines share."""
 
-from canonry.stores.objects.blobs import ObjectBlobs, ObjectStore
-
-__all__ = ["ObjectBlobs", "ObjectStore"]
+from canonry.stores.objects.blobs import ObjectBlobs as ObjectBlobs
+from canonry.stores.objects.blobs import ObjectStore as ObjectStore

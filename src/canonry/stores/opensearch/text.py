@@ -184,11 +184,7 @@ class SearchIndex:
         body = {
             "aliases": {self.name: {}},
             "settings": {"index": SETTINGS},
-            "mappings": {
-                "dynamic": "strict",
-                "_source": {"enabled": False},
-                "properties": FIELDS,
-            },
+            "mappings": {"dynamic": "strict", "_source": {"enabled": False}, "properties": FIELDS},
         }
         told = await self._ask("PUT", f"/{self.name}-1", body, ignore=(_REFUSED,))
         cause = told.get("error", {}).get("type", _MADE)
@@ -320,11 +316,6 @@ def hit_of(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
     identity, scene, place, entities = orjson.loads(_bytes_in(found, "where"))
     raw = sum(shares.values())
     return Hit(identity, raw / (raw + 1), shares, scene, place, tuple(entities))
-
-
-def stems_in(found: Mapping[str, Any]) -> list[str]:
-    """Return the stems of a document, in order."""
-    return _bytes_in(found, "stems").decode().split(" ")
 
 
 def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
@@ -525,11 +516,8 @@ class OpenSearchText(Text, Projection):
         if not folded:
             return
         space = folded[0].space
-        start = cursor = await self.cursor(space)
-        things: dict[str, Thing] = {}
-        for each in following(folded, cursor):
-            things |= {thing.id: thing for thing in each.things}
-            cursor = each.position
+        start = await self.cursor(space)
+        things, cursor = following(folded, start)
         if cursor == start:
             return
         for lines in bulks_of(space, things.values()):
@@ -570,11 +558,7 @@ class OpenSearchText(Text, Projection):
         """Return the figures of the requested spaces, and the words with each beginning."""
         short = [each for each in begun if len(each) <= LONGEST]
         total, *more = await self._index.search(
-            [
-                sizes(query),
-                *(beginning(query, each) for each in short),
-                *counts(query, stems),
-            ]
+            [sizes(query), *(beginning(query, each) for each in short), *counts(query, stems)]
         )
         found = iter(more)
         begun_with = {
@@ -603,10 +587,11 @@ class OpenSearchText(Text, Projection):
             if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase)
         ]
         (told,) = await self._index.search([holding(query, rare, phrases)])
+        # The stems of a document, in order.
         return [
             hit_of(each, shares)
             for each in told.get("hits", {}).get("hits", ())
-            if (shares := scores.shares(stems_in(each)))
+            if (shares := scores.shares(_bytes_in(each, "stems").decode().split(" ")))
         ]
 
     @override

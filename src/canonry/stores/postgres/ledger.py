@@ -21,7 +21,7 @@ from canonry.log.group_appends import (
     LogEnd,
     judge_group,
 )
-from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_fit
 from canonry.log.ports.world import Call, Clock, Identities, Turns
 from canonry.log.sealing import (
     ENCODING_VERSION,
@@ -29,7 +29,6 @@ from canonry.log.sealing import (
     ErasablePart,
     Sealed,
     altered,
-    fault_in,
     require_unaltered,
     unseal,
 )
@@ -43,7 +42,7 @@ from canonry.stores.postgres.database import (
     translated,
     written,
 )
-from canonry.values.errors import CanonryError, Conflict
+from canonry.values.errors import CanonryError
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
@@ -249,11 +248,8 @@ class Appender:
         there = {row[0] for row in known}
         for n, item in enumerate(sealed):
             end = ends[item.space]
-            fault = fault_in(item, position=Position(end.position + 1), previous=end.hash)
-            if fault is None and item.id in there:
-                fault = "a commit with this id is already in the log"
-            if fault is not None:
-                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
+            is_known = item.id in there
+            require_fit(item, after=end.position, previous=end.hash, is_known=is_known)
             there.add(item.id)
             end.follow(item)
             keys = TOUCHES_ANYTHING if touched is None else touched[n]

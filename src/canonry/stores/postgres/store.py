@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.folding import ANY, key_hash
-from canonry.log.ports.ledger import Blobs
+from canonry.log.ports.ledger import Blobs, entries_about, genuine
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.readmodels.ports.view import Finding, TouchedThere
@@ -27,9 +27,8 @@ from canonry.stores.postgres.database import (
     translated,
 )
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.values.errors import BrokenInvariant, NotFound
+from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import SpaceId
-from canonry.values.json_values import decode_json
 
 # Preparing a store: records are migrated step by step.
 #
@@ -84,7 +83,7 @@ async def _is_current(db: PgConnection, database: Database) -> bool:
         return False
     if stated["schema"] > SCHEMA_VERSION or stated["min_reader"] > ENCODING_VERSION:
         raise newer()
-    return stated["schema"] == SCHEMA_VERSION
+    return stated["schema"] == SCHEMA_VERSION and stated["min_reader"] >= MIN_READER
 
 
 async def _stated(db: PgConnection) -> dict[str, int]:
@@ -122,7 +121,6 @@ async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
 # Canonry's reach; their operator has to clean them.
 
 _PAGE: Final = 200
-_ERASED: Final = "space.erased"
 _OF_SPACE: Final = (
     "SELECT position, body, salts FROM commits WHERE space = %s AND position > %s"
     " ORDER BY position LIMIT %s"
@@ -190,7 +188,7 @@ class PostgresMending:
             async with db.transaction():
                 while rows := await fetched(db, _OF_SPACE, (space, after, _PAGE)):
                     for position, body, salts in rows:
-                        for entry in _about(body, salts, wanted):
+                        for entry in sorted(entries_about(body, salts, wanted)):
                             place = {"entry": entry + 1, "space": space, "position": position}
                             await run(db, _DROP, place)
                             dropped += 1
@@ -218,18 +216,6 @@ class PostgresMending:
         }
 
 
-def _about(body: bytes, salts: Sequence[bytes | None], targets: frozenset[str]) -> Sequence[int]:
-    """Return the entries of a commit that are about the targets and still have a payload.
-
-    The entry that records the erasure keeps its payload, which names the erased ids and the reason.
-    """
-    return [
-        n
-        for n, (kind, _, ids, _) in enumerate(decode_json(body)["entries"])
-        if kind != _ERASED and not targets.isdisjoint(ids) and salts[n] is not None
-    ]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresStore:
     """The records in one database. Await `close` once."""
@@ -248,12 +234,7 @@ class PostgresStore:
 
 
 async def open_database(
-    url: str,
-    *,
-    clock: Clock,
-    identities: Identities,
-    name: str,
-    connections: int = CONNECTIONS,
+    url: str, *, clock: Clock, identities: Identities, name: str, connections: int = CONNECTIONS
 ) -> PostgresStore:
     """Open the schema `name` of a database; create or upgrade it if needed.
 
@@ -300,13 +281,7 @@ class PostgresBlobs(Blobs):
     @override
     async def get(self, digest: str) -> bytes:
         rows = await self._database.rows(_GET, (self._owner, digest))
-        if not rows:
-            raise NotFound("blobs.unknown", "No bytes are stored under this digest.", digest=digest)
-        data: bytes = rows[0][0]
-        if sha256(data).hexdigest() != digest:
-            message = "A stored blob was altered. Run `canonry verify`, then restore a backup."
-            raise BrokenInvariant("blobs.altered", message, digest=digest)
-        return data
+        return genuine(rows[0][0] if rows else None, digest)
 
     @override
     async def delete(self, digest: str) -> None:

@@ -4,15 +4,16 @@ All vectors of a model have one size, so each model has its own index. It is cre
 has enough vectors for the index to be faster than a scan.
 """
 
-import struct
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from importlib.resources import files
 from typing import Any, Final
 
 from psycopg import sql
 from typing_extensions import override
 
 from canonry.readmodels.ports.text import (
+    NUMBER_BYTES,
     EmbeddingModel,
     Vector,
     VectorBatch,
@@ -21,9 +22,11 @@ from canonry.readmodels.ports.text import (
     VectorQuery,
     Vectors,
     VectorStatus,
+    numbers_of,
+    require_sizes,
 )
 from canonry.stores.postgres.database import Database, PgConnection, PgRow, fetched, run
-from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.values.errors import CanonryError, Unavailable
 
 INDEXED_FROM: Final = 10_000
 """A scan of this many vectors takes a few milliseconds."""
@@ -31,38 +34,10 @@ INDEXED_FROM: Final = 10_000
 DIMENSIONS_MAX: Final = 2_000
 """pgvector indexes no longer vectors of four-byte numbers. Longer ones are scanned."""
 
-_BYTES: Final = 4
 _EXACT: Final = 64
 """Candidates whose scores are computed here, with the precision of the given numbers."""
 
-_SCHEMA: Final = """
-CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
-CREATE TABLE IF NOT EXISTS vector_models (
-  n bigint GENERATED ALWAYS AS IDENTITY,
-  model text COLLATE "C" PRIMARY KEY,
-  name text COLLATE "C" NOT NULL,
-  version text COLLATE "C" NOT NULL,
-  dimensions int NOT NULL,
-  weights text COLLATE "C",
-  cursor text COLLATE "C" NOT NULL
-);
-ALTER TABLE vector_models ADD COLUMN IF NOT EXISTS weights text COLLATE "C";
-CREATE TABLE IF NOT EXISTS vectors (
-  space text COLLATE "C" NOT NULL,
-  model text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
-  part int NOT NULL,
-  collection text COLLATE "C" NOT NULL,
-  entities text[] COLLATE "C" NOT NULL,
-  scene text COLLATE "C",
-  source text COLLATE "C",
-  digest bytea NOT NULL,
-  embedding vector NOT NULL,
-  PRIMARY KEY (space, model, id, part)
-);
-CREATE INDEX IF NOT EXISTS vectors_by_id ON vectors (model, id, part);
-CREATE INDEX IF NOT EXISTS vectors_by_entity ON vectors USING gin (entities);
-"""
+_SCHEMA: Final = files(__package__).joinpath("vectors.sql").read_text(encoding="utf-8")
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _CURSOR: Final = "SELECT cursor FROM vector_models WHERE model = %s FOR UPDATE"
 _MOVE: Final = (
@@ -108,12 +83,8 @@ class PostgresVectors(Vectors):
 
     @override
     async def apply(self, batch: VectorBatch) -> None:
-        model, size = _key(batch.model), _BYTES * batch.model.dimensions
-        if any(len(entry.vector) != size for entry in batch.entries):
-            message = (
-                f"Vectors of {batch.model.name} must have {batch.model.dimensions} dimensions."
-            )
-            raise BrokenInvariant("vectors.wrong-size", message)
+        require_sizes(batch)
+        model = _key(batch.model)
 
         async def write(db: PgConnection) -> None:
             await run(db, _LOCK, (f"{self._database.name}/{model}",))
@@ -122,11 +93,8 @@ class PostgresVectors(Vectors):
             if batch.follows is not None and batch.follows != kept:
                 raise Unavailable("vectors.moved", "Another process changed the index. Try again.")
             about = batch.model
-            said = (
-                *(model, about.name, about.version, about.dimensions, about.digest),
-                batch.cursor,
-            )
-            await run(db, _MOVE, said)
+            said = (model, about.name, about.version, about.dimensions, about.digest)
+            await run(db, _MOVE, (*said, batch.cursor))
             gone = [*batch.removed, *(entry.id for entry in batch.entries)]
             if gone:
                 await run(db, _GONE, (model, gone))
@@ -140,7 +108,7 @@ class PostgresVectors(Vectors):
     @override
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
         size = query.model.dimensions
-        if len(query.vector) != _BYTES * size or query.limit < 1:
+        if len(query.vector) != NUMBER_BYTES * size or query.limit < 1:
             return []
         values = {
             "model": _key(query.model),
@@ -161,7 +129,7 @@ class PostgresVectors(Vectors):
 
         await self._prepared()
         rows = await _silent(self._database.reading(read))
-        wanted = _numbers(query.vector)
+        wanted = numbers_of(query.vector)
         hits = [
             VectorHit(identity, part, sum(a * b for a, b in zip(wanted, told, strict=True)))
             for identity, part, text in rows
@@ -263,16 +231,13 @@ class PostgresVectors(Vectors):
             return
 
         async def make(db: PgConnection) -> None:
-            await db.execute(_LOCK, (f"{self._database.name}/vectors",))
-            path = sql.SQL("SET LOCAL search_path = {}, public")
-            await db.execute(path.format(sql.Identifier(self._database.name)))
-            await db.execute(_SCHEMA)
-
-        async def once(db: PgConnection) -> None:
             async with db.transaction():
-                await make(db)
+                await db.execute(_LOCK, (f"{self._database.name}/vectors",))
+                path = sql.SQL("SET LOCAL search_path = {}, public")
+                await db.execute(path.format(sql.Identifier(self._database.name)))
+                await db.execute(_SCHEMA)
 
-        await _silent(self._database.attempt(once))
+        await _silent(self._database.attempt(make))
         self._ready = True
 
 
@@ -301,12 +266,8 @@ def _index_of(model: EmbeddingModel) -> str:
     return f"vectors_of_{digest}"
 
 
-def _numbers(vector: Vector) -> Sequence[float]:
-    return struct.unpack(f"<{len(vector) // _BYTES}f", vector)
-
-
 def _text(vector: Vector) -> str:
-    return "[" + ",".join(map(repr, _numbers(vector))) + "]"
+    return "[" + ",".join(map(repr, numbers_of(vector))) + "]"
 
 
 def _row(model: str, entry: VectorEntry) -> tuple[Any, ...]:

@@ -1,7 +1,6 @@
 """Vectors in Qdrant."""
 
 import asyncio
-import struct
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
@@ -20,13 +19,13 @@ from canonry.log.ports.world import Identities, scope
 from canonry.readmodels.ports.text import (
     NUMBER_BYTES,
     EmbeddingModel,
-    Vector,
     VectorBatch,
     VectorEntry,
     VectorHit,
     VectorQuery,
     Vectors,
     VectorStatus,
+    numbers_of,
     require_sizes,
 )
 from canonry.values.errors import Unavailable
@@ -70,11 +69,6 @@ def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
     return models.PointStruct(id=point_id(entry.id, entry.part), vector=numbers, payload=payload)
 
 
-def numbers_of(vector: Vector) -> tuple[float, ...]:
-    """Return the numbers of a vector."""
-    return struct.unpack(f"<{len(vector) // NUMBER_BYTES}f", vector)
-
-
 def rank_of(identity: str) -> int:
     """Return a number in the order of ids, because Qdrant sorts by numbers.
 
@@ -105,21 +99,6 @@ def equals(key: str, value: str | int) -> models.FieldCondition:
 def before(turn: int) -> models.FieldCondition:
     """Return the condition that a point was written in an earlier turn."""
     return models.FieldCondition(key="turn", range=models.Range(lt=turn))
-
-
-def selected_by(query: VectorQuery) -> models.Filter:
-    """Return the filters of a search."""
-    must: list[Any] = [equals("collection", str(query.collection))]
-    if query.spaces is not None:
-        must.append(is_any("space", query.spaces))
-    if query.entities:
-        must.append(is_any("entities", query.entities))
-    if query.source_id is not None:
-        must.append(equals("source", query.source_id))
-    without: list[Any] = []
-    if query.without_scene is not None:
-        without.append(equals("scene", query.without_scene))
-    return models.Filter(must=must, must_not=without)
 
 
 _MISSING: Final = 404
@@ -337,10 +316,7 @@ class KeptModels:
         await self.asked(self.client.create_payload_index(name, key, kind))
 
     async def _set(
-        self,
-        model: EmbeddingModel,
-        payload: Mapping[str, Any],
-        *same: models.FieldCondition,
+        self, model: EmbeddingModel, payload: Mapping[str, Any], *same: models.FieldCondition
     ) -> None:
         only = models.HasIdCondition(has_id=[key_of(model)])
         chosen = models.Filter(must=[only, *same])
@@ -424,7 +400,10 @@ class QdrantVectors(Vectors):
         taken = await self._kept.take_turn(batch)
         try:
             await self._put(taken, batch)
-            await self._gone(taken, [*batch.removed, *(entry.id for entry in batch.entries)])
+            # Delete points of these ids from earlier turns; those of this turn are complete.
+            for some in parted([*batch.removed, *(entry.id for entry in batch.entries)]):
+                chosen = models.Filter(must=[is_any("id", some), before(taken.turn)])
+                await self._kept.asked(self._client.delete(taken.points, chosen, wait=True))
         except MissingPoints:
             raise moved() from None
         await self._kept.finish(taken, batch.cursor)
@@ -436,12 +415,6 @@ class QdrantVectors(Vectors):
             await self._kept.asked(
                 self._client.upsert(taken.points, points, update_filter=older, wait=True)
             )
-
-    async def _gone(self, taken: KeptModel, ids: Sequence[str]) -> None:
-        """Delete points of these ids from earlier turns; those of this turn are complete."""
-        for some in parted(ids):
-            chosen = models.Filter(must=[is_any("id", some), before(taken.turn)])
-            await self._kept.asked(self._client.delete(taken.points, chosen, wait=True))
 
     @override
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
@@ -463,11 +436,22 @@ class QdrantVectors(Vectors):
             if points is None:
                 break
             try:
+                # The filters of a search.
+                must: list[Any] = [equals("collection", str(query.collection))]
+                if query.spaces is not None:
+                    must.append(is_any("space", query.spaces))
+                if query.entities:
+                    must.append(is_any("entities", query.entities))
+                if query.source_id is not None:
+                    must.append(equals("source", query.source_id))
+                without: list[Any] = []
+                if query.without_scene is not None:
+                    without.append(equals("scene", query.without_scene))
                 found = await self._kept.asked(
                     self._client.query_points(
                         points,
                         query=list(numbers_of(query.vector)),
-                        query_filter=selected_by(query),
+                        query_filter=models.Filter(must=must, must_not=without),
                         limit=max(query.limit, _CANDIDATES),
                         with_payload=["id", "part"],
                     )

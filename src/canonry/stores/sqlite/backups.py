@@ -13,6 +13,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.log.commits import ORIGIN, Position
+from canonry.log.ports.ledger import entries_about
 from canonry.log.sealing import require_unaltered, unseal
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.stores.sqlite import records, views
@@ -28,13 +29,11 @@ from canonry.stores.sqlite.connections import (
     try_lock,
 )
 from canonry.stores.sqlite.ledger import heads_of
-from canonry.stores.sqlite.records import Stored
 from canonry.stores.sqlite.rows import Packed, number, thing_in, unpack
 from canonry.stores.sqlite.store import make_views
 from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.values.json_values import decode_json
 
 MANIFEST: Final = "manifest.json"
 _PAGES_A_STEP: Final = 500
@@ -187,7 +186,6 @@ def _claim(parent: Path) -> tuple[Path, int]:
 # The space is folded again without the payloads while other calls write. Only the differences,
 # which are few, are written under the write lock.
 
-_ERASED: Final = "space.erased"
 _CHUNK: Final = 500
 _CHANGED: Final = (
     "SELECT f.id FROM fresh.things f LEFT JOIN main.things m ON m.id = f.id"
@@ -222,7 +220,14 @@ class StoreErasure:
     def fold(self) -> None:
         """Fold the new commits of the space, without the payloads to be dropped."""
         with translated(), transaction(self.db):
-            self._begin_again_after_another()
+            # Start again if another purge may have erased data that was folded here.
+            now = purges(self.db)
+            if self.purges not in {-1, now}:
+                make_views(self.db)
+                self.folded = ORIGIN
+                self.dropped.clear()
+                self.digests.clear()
+            self.purges = now
             self._fold()
 
     def finish(self, writer: apsw.Connection) -> None:
@@ -232,52 +237,24 @@ class StoreErasure:
             self.db.execute("DETACH live")
             writer.execute("ATTACH ? AS fresh", (self.db.filename,))
             try:
-                self._replace(writer)
+                with transaction(writer, "BEGIN IMMEDIATE"):
+                    dropped = [(seq, entry) for seq, some in self.dropped.items() for entry in some]
+                    writer.executemany(_DROP, dropped)
+                    count = (purges(writer) + 1,)
+                    writer.execute("INSERT OR REPLACE INTO main.meta VALUES ('purges', ?)", count)
+                    _mend(writer)
             finally:
                 writer.execute("DETACH fresh")
-
-    def _begin_again_after_another(self) -> None:
-        """Start again if another purge may have erased data that was folded here."""
-        now = purges(self.db)
-        if self.purges not in {-1, now}:
-            make_views(self.db)
-            self.folded = ORIGIN
-            self.dropped.clear()
-            self.digests.clear()
-        self.purges = now
 
     def _fold(self) -> None:
         while page := records.by_space(self.db, self.space, after=self.folded, limit=PAGE):
             for stored in page:
-                about = self._about(stored)
+                about = entries_about(stored.sealed.body, stored.sealed.parts, self.targets)
                 if about:
                     self.dropped[stored.seq] = about
                     self.digests.update(d for e, d in stored.blobs.items() if e in about)
                 fold_into(self.db, unseal(require_unaltered(complete(stored, self.fetch, about))))
                 self.folded = stored.sealed.position
-
-    def _about(self, stored: Stored) -> frozenset[int]:
-        """Return the entries that are about the targets and still have a payload.
-
-        The entry that records the erasure keeps its payload, which names the erased ids and the
-        reason.
-        """
-        headers = decode_json(stored.sealed.body)["entries"]
-        return frozenset(
-            entry
-            for entry, (kind, _, ids, _) in enumerate(headers)
-            if kind != _ERASED
-            and stored.sealed.parts[entry] is not None
-            and not self.targets.isdisjoint(ids)
-        )
-
-    def _replace(self, writer: apsw.Connection) -> None:
-        with transaction(writer, "BEGIN IMMEDIATE"):
-            dropped = [(seq, entry) for seq, some in self.dropped.items() for entry in some]
-            writer.executemany(_DROP, dropped)
-            count = (purges(writer) + 1,)
-            writer.execute("INSERT OR REPLACE INTO main.meta VALUES ('purges', ?)", count)
-            _mend(writer)
 
 
 def purges(db: apsw.Connection) -> int:

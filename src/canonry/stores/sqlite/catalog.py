@@ -196,18 +196,14 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
             if was is not None and old is None and new is not None:
                 come += _edges_at(db, new)
         elif kind is Space and (is_project(was) or is_project(thing)):
-            _project(db, was, thing)
+            if isinstance(was, Space):
+                db.execute(_NO_PROJECT, (place_of(was.name), pack(was.id)))
+            if isinstance(thing, Space):
+                slug = str(thing.properties.get("slug", ""))
+                db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
     for edge in gone:
         _remove(db, edge)
     _join(db, come)
-
-
-def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
-    if isinstance(was, Space):
-        db.execute(_NO_PROJECT, (place_of(was.name), pack(was.id)))
-    if isinstance(thing, Space):
-        slug = str(thing.properties.get("slug", ""))
-        db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
 
 
 def _item(db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None) -> None:
@@ -233,26 +229,20 @@ def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None)
         return
     thing = pack(either.thing)
     if before is not None:
-        _move(db, thing, before, after)
+        # Move an entity to its new title in the lists of its neighbours; None removes it.
+        place, contract_id = before
+        beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
+        for rel_type, outward, other in beside:
+            inward = 1 - outward
+            db.execute(_NO_NEIGHBOUR, (other, rel_type, place, pack(contract_id), inward))
+            if after is not None:
+                row = (other, rel_type, after[0], pack(after[1]), inward, thing)
+                db.execute(_NEIGHBOUR, row)
+        if after is None:
+            db.execute(_NO_NEIGHBOURS, (thing,))
         db.execute(_NO_NODE, (thing,))
     if now is not None and after is not None:
         db.execute(_NODE, (thing, pack(now.id), now.place))
-
-
-def _move(
-    db: apsw.Connection, thing: Any, before: tuple[str, str], after: tuple[str, str] | None
-) -> None:
-    """Move an entity to its new title in the lists of its neighbours; None removes it."""
-    place, contract_id = before
-    beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
-    for rel_type, outward, other in beside:
-        inward = 1 - outward
-        db.execute(_NO_NEIGHBOUR, (other, rel_type, place, pack(contract_id), inward))
-        if after is not None:
-            row = (other, rel_type, after[0], pack(after[1]), inward, thing)
-            db.execute(_NEIGHBOUR, row)
-    if after is None:
-        db.execute(_NO_NEIGHBOURS, (thing,))
 
 
 def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:

@@ -16,15 +16,15 @@ from typing_extensions import override
 
 from canonry.log.commits import Append, Appended, Commit, Outcome, Position, Stale
 from canonry.log.entries import Entry
-from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched
+from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, require_fit
 from canonry.log.ports.world import closed
-from canonry.log.sealing import Sealed, commit_of, encode_entry, fault_in, require_unaltered, unseal
+from canonry.log.sealing import Sealed, commit_of, encode_entry, require_unaltered, unseal
 from canonry.stores.sqlite import records
 from canonry.stores.sqlite.connections import Anchor, Readers, Turnstile, as_canonry
 from canonry.stores.sqlite.records import Stored, Tip, is_long
 from canonry.stores.sqlite.rows import number, pack, unpack, unpack_keys
 from canonry.stores.sqlite.views import Folder
-from canonry.values.errors import Conflict, NotSupported, Unavailable
+from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
@@ -73,12 +73,8 @@ class Pen:
         folder = Folder(self.db, ())
         for item, kept in zip(sealed, blobs, strict=True):
             tip = records.tip_of(self.db, item.space)
-            position = Position(tip.position + 1)
-            fault = fault_in(item, position=position, previous=tip.hash)
-            if fault is None and records.known(self.db, item.id) is not None:
-                fault = "a commit with this id is already in the log"
-            if fault is not None:
-                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
+            is_known = records.known(self.db, item.id) is not None
+            require_fit(item, after=tip.position, previous=tip.hash, is_known=is_known)
             records.insert(self.db, item, folder.fold(unseal(item)), kept)
         folder.show()
 
@@ -189,25 +185,20 @@ class Pump:
             self._queue.append(job)
             self._start()
         else:
-            await self._write_at_once(job)
+            # Write alone, within the call that asks for it.
+            # If no commit waits for the disk, grouping gains nothing, and a call that never
+            # yields to the event loop is answered in half the time.
+            async with self._turn:
+                self._written += job.weight
+                await self._transact([job], entered=False)
+            if self._written >= _WEIGHT_BETWEEN:
+                self._start()
         result: T = await answer
         return result
 
     def _start(self) -> None:
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._run())
-
-    async def _write_at_once(self, job: _Job) -> None:
-        """Write alone, within the call that asks for it.
-
-        If no commit waits for the disk, grouping gains nothing, and a call that never yields to the
-        event loop is answered in half the time.
-        """
-        async with self._turn:
-            self._written += job.weight
-            await self._transact([job], entered=False)
-        if self._written >= _WEIGHT_BETWEEN:
-            self._start()
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
@@ -267,7 +258,13 @@ class Pump:
         while self._queue or self._written >= _WEIGHT_BETWEEN:
             async with self._turn:
                 if self._queue:
-                    await self._transact(self._group(), entered=False)
+                    group = [self._queue.popleft()]
+                    weight = group[0].weight
+                    while self._queue and weight + self._queue[0].weight <= WEIGHT_MAX:
+                        weight += self._queue[0].weight
+                        group.append(self._queue.popleft())
+                    self._written += weight
+                    await self._transact(group, entered=False)
                 await self._tidy()
             # Callers that were just answered run now. Their next writes join the next group.
             await asyncio.sleep(0)
@@ -286,15 +283,6 @@ class Pump:
             await self._transact([_Job(self._chore.work, WEIGHT_INLINE + 1, answer)], entered=False)
             answer.exception()
 
-    def _group(self) -> Sequence[_Job]:
-        group = [self._queue.popleft()]
-        weight = group[0].weight
-        while self._queue and weight + self._queue[0].weight <= WEIGHT_MAX:
-            weight += self._queue[0].weight
-            group.append(self._queue.popleft())
-        self._written += weight
-        return group
-
     async def _transact(self, group: Sequence[_Job], *, entered: bool) -> None:
         """Write `group` and answer each call; an error of the transaction is the answer to all."""
         mine = False
@@ -303,7 +291,10 @@ class Pump:
                 await self._enter()
                 mine = True
             self._anchor.require_in_place()
-            await self._begin()
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError:
+                await self.in_thread(self._begin_patiently)
             self._guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
                 answers = await self.in_thread(lambda: self._written_out(group))
@@ -326,12 +317,6 @@ class Pump:
         finally:
             if mine:
                 self._turnstile.leave()
-
-    async def _begin(self) -> None:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
-            await self.in_thread(self._begin_patiently)
 
     def _begin_patiently(self) -> None:
         self._db.set_busy_timeout(int(PATIENCE_SECONDS * 1000))

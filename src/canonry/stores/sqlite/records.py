@@ -215,8 +215,7 @@ def insert(
     seq = db.last_insert_rowid()
     packing = PartPacking(decode_json(sealed.body))
     db.executemany(
-        _PART,
-        [_row(seq, n, part, blobs.get(n), packing) for n, part in enumerate(sealed.parts)],
+        _PART, [_row(seq, n, part, blobs.get(n), packing) for n, part in enumerate(sealed.parts)]
     )
 
 

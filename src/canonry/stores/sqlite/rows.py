@@ -539,7 +539,12 @@ def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) 
             the key of an index was altered. The list lacks an item or shows a wrong one.
     """
     sql = _sql_of(selection)
-    runs = _runs(db, sql)
+    runs = [
+        _PageRun(owner, space, facet, n)
+        for owner in sql.owners
+        for space, facet, n in counted(db, sql.told.listed, owner, sql.told.spaces)
+        if sql.told.facet is None or sql.told.facet.fits(facet)
+    ]
     total = _total(db, sql, runs)
     ids = _ids(db, sql, runs, limit, offset) if offset < total else ()
     if len(ids) != max(0, min(limit, total - offset)):
@@ -612,15 +617,6 @@ def _sql_of(selection: Selection) -> _Sql:
 
 def _packed(owners: Sequence[Owner]) -> Sequence[PackedOwner]:
     return [pack(owner) if isinstance(owner, str) else owner for owner in owners]
-
-
-def _runs(db: apsw.Connection, said: _Sql) -> Sequence[_PageRun]:
-    return [
-        _PageRun(owner, space, facet, n)
-        for owner in said.owners
-        for space, facet, n in counted(db, said.told.listed, owner, said.told.spaces)
-        if said.told.facet is None or said.told.facet.fits(facet)
-    ]
 
 
 def _total(db: apsw.Connection, said: _Sql, runs: Sequence[_PageRun]) -> int:

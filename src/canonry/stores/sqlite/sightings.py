@@ -287,7 +287,17 @@ _ALL: Final = -1
 def rows_of(thing: Thing) -> Iterator[TimelineRow]:
     """Yield the rows of an observation or an entity; other items have none."""
     for entry, current in entries_told(thing):
-        yield _row(CURRENT if current else SAID, entry)
+        yield (
+            (CURRENT if current else SAID),
+            pack(entry.space),
+            entry.event_type,
+            -entry.instant,
+            pack(entry.event_id),
+            pack(entry.entity_id),
+            entry.field,
+            pack(entry.observation_id),
+            pack(entry.source_id),
+        )
 
 
 def redate(
@@ -319,7 +329,13 @@ def select_timeline(db: apsw.Connection, query: TimelineQuery) -> Page[TimelineE
     if query.source_id is None:
         events, total = _by_type(db, query, current, low, high)
     else:
-        events = _by_source(db, query, current, low, high)
+        spaces = None if query.spaces is None else frozenset(map(pack, query.spaces))
+        values = (pack(query.source_id or ""), current, low, high)
+        events = [
+            row
+            for row in db.execute(OF_SOURCE, values)
+            if (spaces is None or row[1] in spaces) and query.event_type in {None, row[2]}
+        ]
         total = len(events)
     events.sort(key=lambda row: (row[3], unpack(row[4])))
     shown = events[query.offset : query.offset + query.limit]
@@ -341,18 +357,6 @@ def _by_type(
     return events, total
 
 
-def _by_source(
-    db: apsw.Connection, query: TimelineQuery, current: int, low: int, high: int
-) -> list[Any]:
-    spaces = None if query.spaces is None else frozenset(map(pack, query.spaces))
-    values = (pack(query.source_id or ""), current, low, high)
-    return [
-        row
-        for row in db.execute(OF_SOURCE, values)
-        if (spaces is None or row[1] in spaces) and query.event_type in {None, row[2]}
-    ]
-
-
 def _event(db: apsw.Connection, row: Sequence[Any]) -> TimelineEvent:
     _, space, event_type, rank, _ = row
     found: Any = db.execute(ENTRIES, (*row, PAGE_MAX)).fetchall()
@@ -372,18 +376,4 @@ def _event(db: apsw.Connection, row: Sequence[Any]) -> TimelineEvent:
             )
             for entity, field, observation, source in found
         )
-    )
-
-
-def _row(current: int, entry: TimelineEntry) -> TimelineRow:
-    return (
-        current,
-        pack(entry.space),
-        entry.event_type,
-        -entry.instant,
-        pack(entry.event_id),
-        pack(entry.entity_id),
-        entry.field,
-        pack(entry.observation_id),
-        pack(entry.source_id),
     )

@@ -110,15 +110,6 @@ def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
         after = row[0][0] + _LAST
 
 
-def beginning_with(db: apsw.Connection, marks: Sequence[str], letters: str) -> Counter[str]:
-    """Return the stems that begin with these letters, with their counts."""
-    found: Counter[str] = Counter()
-    for mark in marks:
-        run = (mark, letters, letters + _LAST, RUN_MAX)
-        found.update(dict(_pairs(db, _BEGUN, run)))
-    return found
-
-
 def _pairs(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Iterator[tuple[str, int]]:
     yield from db.execute(sql, values)
 
@@ -350,7 +341,12 @@ class _Corpus:
     def beginning(self, letters: str) -> Mapping[str, int]:
         """Return the words that begin with these letters."""
         late = {stem: n for stem, n in self.vocabulary.items() if stem.startswith(letters)}
-        return most_frequent((beginning_with(self.db, self.marks, letters) + Counter(late)).items())
+        # The stems that begin with these letters, with their counts.
+        found: Counter[str] = Counter()
+        for mark in self.marks:
+            run = (mark, letters, letters + _LAST, RUN_MAX)
+            found.update(dict(_pairs(self.db, _BEGUN, run)))
+        return most_frequent((found + Counter(late)).items())
 
 
 def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
@@ -401,23 +397,19 @@ def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> st
     mark = mark_of(space, query.collection)
     words = (" ".join(word_in(mark, stem) for stem in phrase) for phrase in phrases)
     match = f"({' OR '.join(map(_quoted, words))})"
-    narrow = _narrow(query, mark)
-    if narrow:
-        match = f"({match} AND {narrow})"
-    if query.without_scene is not None:
-        match = f"{match} NOT {_quoted(sign_in(mark, SCENE, query.without_scene))}"
-    return match
-
-
-def _narrow(query: TextQuery, mark: str) -> str:
-    """Return the marks for the filters of a query."""
+    # The marks for the filters of a query.
     parts = []
     if query.entities:
         named = " OR ".join(_quoted(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))
         parts.append(f"({named})")
     if query.source_id is not None:
         parts.append(_quoted(sign_in(mark, SOURCE, query.source_id)))
-    return " AND ".join(parts)
+    narrow = " AND ".join(parts)
+    if narrow:
+        match = f"({match} AND {narrow})"
+    if query.without_scene is not None:
+        match = f"{match} NOT {_quoted(sign_in(mark, SCENE, query.without_scene))}"
+    return match
 
 
 def _quoted(token: str) -> str:

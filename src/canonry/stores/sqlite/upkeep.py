@@ -100,12 +100,7 @@ _PAIRS: Final = (
         "SELECT count(*) FROM passage_stems",
         "SELECT count(*) FROM passages_docsize",
     ),
-    _Pair(
-        "things",
-        "a passage is neither indexed nor queued for indexing",
-        _LOST,
-        "SELECT 0",
-    ),
+    _Pair("things", "a passage is neither indexed nor queued for indexing", _LOST, "SELECT 0"),
     _Pair(
         "listing",
         "the lists do not have as many rows as are counted",
@@ -218,6 +213,12 @@ def _unwritable() -> NotSupported:
 
 def _facts(db: apsw.Connection) -> dict[str, str | int]:
     sql = "SELECT coalesce(sum(n), 0) FROM counts WHERE list = ? AND owner = ?"
+    # The time of the newest commit of any space, or an empty text.
+    newest, after = 0, None
+    while spaces := records.spaces_after(db, after, _SPACES):
+        after = spaces[-1]
+        tips = (records.tip_of(db, SpaceId(unpack(each))) for each in spaces)
+        newest = max(newest, *(tip.recorded_at for tip in tips))
     return {
         "sqlite": apsw.sqlite_lib_version(),
         "apsw": apsw.apsw_version(),
@@ -225,22 +226,12 @@ def _facts(db: apsw.Connection) -> dict[str, str | int]:
         "schema": SCHEMA_VERSION,
         "views": VIEWS_VERSION,
         "page_bytes": number(db, "PRAGMA page_size"),
-        "newest_commit": _newest(db),
+        "newest_commit": (render_instant(Instant(newest)) if newest else ""),
         "commits": number(db, "SELECT max(seq) FROM commits"),
         "things": number(db, "SELECT max(n) FROM things"),
         "blobs_named": number(db, "SELECT count(DISTINCT blob) FROM parts WHERE blob IS NOT NULL"),
         **{listed.name.lower(): number(db, sql, (int(listed), NOBODY)) for listed in _WHOLE_LISTS},
     }
-
-
-def _newest(db: apsw.Connection) -> str:
-    """Return the time of the newest commit of any space, or an empty text."""
-    newest, after = 0, None
-    while spaces := records.spaces_after(db, after, _SPACES):
-        after = spaces[-1]
-        tips = (records.tip_of(db, SpaceId(unpack(each))) for each in spaces)
-        newest = max(newest, *(tip.recorded_at for tip in tips))
-    return render_instant(Instant(newest)) if newest else ""
 
 
 # Maintenance of a store: long work runs in a thread, and only its last step blocks writers.
@@ -358,13 +349,7 @@ def _finish(
             _put_in_place(own, db.filename)
 
 
-def _fold_aside(
-    db: apsw.Connection,
-    fetch: Fetch,
-    told: UpkeepProgress,
-    *,
-    after: int = 0,
-) -> int:
+def _fold_aside(db: apsw.Connection, fetch: Fetch, told: UpkeepProgress, *, after: int = 0) -> int:
     """Fold the commits past `after` into the scratch views of `db`; return the last number."""
     total = number(db, "SELECT count(*) FROM live.commits")
 

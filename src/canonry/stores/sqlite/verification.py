@@ -165,7 +165,10 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
     yield from _words(db, "passages")
     yield from _words(db, "catalog_grams")
     yield from _stems(db)
-    yield from _waiting(db)
+    live = "SELECT coalesce(t.id, u.n) FROM live.unindexed u LEFT JOIN live.things t ON t.n = u.n"
+    true = "SELECT t.id FROM main.unindexed u JOIN main.things t ON t.n = u.n"
+    what = "it is queued for indexing but is not a passage"
+    yield from _found(db, "unindexed", f"{live} EXCEPT {true} LIMIT ?", what)
 
 
 def _rows(
@@ -199,7 +202,10 @@ def _said(*row: Any) -> Any:
 def _found(db: apsw.Connection, name: str, sql: str, what: str) -> Iterator[Finding]:
     """Yield a finding for each of the first rows that a statement selects."""
     for row in db.execute(sql, (SHOWN,)):
-        yield Finding(where=f"{name}: {_named(row)}", what=what)
+        # The ids of a key, for a person to look up. Tags may be private and are left out.
+        shown = [unpack(value) if isinstance(value, bytes) else value for value in row]
+        ids = [str(value) for value in shown if isinstance(value, int) or is_uuid(str(value))]
+        yield Finding(where=f"{name}: {(' '.join(ids) or 'a row')}", what=what)
 
 
 def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
@@ -239,20 +245,6 @@ def _stems(db: apsw.Connection) -> Iterator[Finding]:
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
         yield from _found(db, "passage_stems", sql, what)
-
-
-def _waiting(db: apsw.Connection) -> Iterator[Finding]:
-    live = "SELECT coalesce(t.id, u.n) FROM live.unindexed u LEFT JOIN live.things t ON t.n = u.n"
-    true = "SELECT t.id FROM main.unindexed u JOIN main.things t ON t.n = u.n"
-    what = "it is queued for indexing but is not a passage"
-    return _found(db, "unindexed", f"{live} EXCEPT {true} LIMIT ?", what)
-
-
-def _named(row: tuple[Any, ...]) -> str:
-    """Return the ids of a key, for a person to look up. Tags may be private and are left out."""
-    shown = [unpack(value) if isinstance(value, bytes) else value for value in row]
-    ids = [str(value) for value in shown if isinstance(value, int) or is_uuid(str(value))]
-    return " ".join(ids) or "a row"
 
 
 # Verification checks every link of the chains, every row of the views, and the file itself.

@@ -1,56 +1,27 @@
 """Conformance contracts. Subclass each contract, give it a fixture `backend`, and run pytest."""
 
-from canonry.testing.conformance.catalog import CatalogContract
-from canonry.testing.conformance.cuts import CutsContract
-from canonry.testing.conformance.documents import DocumentsContract, PlacesContract
-from canonry.testing.conformance.histories import HistoriesContract, SharedHistoriesContract
-from canonry.testing.conformance.kit import (
-    REQUIREMENTS,
-    Backend,
-    Contract,
-    Damages,
-    KnownGap,
-    proved_by,
-    requirement,
-)
-from canonry.testing.conformance.ledger import LedgerContract
-from canonry.testing.conformance.state import StateContract
-from canonry.testing.conformance.text import TextContract
-from canonry.testing.conformance.upkeep import (
-    BlobsContract,
-    DurabilityContract,
-    DurableBlobsContract,
-    SharedUpkeepContract,
-    SizesContract,
-    UpkeepContract,
-    WritersContract,
-)
-from canonry.testing.conformance.view import VectorsContract, ViewContract
-
-__all__ = [
-    "REQUIREMENTS",
-    "Backend",
-    "BlobsContract",
-    "CatalogContract",
-    "Contract",
-    "CutsContract",
-    "Damages",
-    "DocumentsContract",
-    "DurabilityContract",
-    "DurableBlobsContract",
-    "HistoriesContract",
-    "KnownGap",
-    "LedgerContract",
-    "PlacesContract",
-    "SharedHistoriesContract",
-    "SharedUpkeepContract",
-    "SizesContract",
-    "StateContract",
-    "TextContract",
-    "UpkeepContract",
-    "VectorsContract",
-    "ViewContract",
-    "WritersContract",
-    "proved_by",
-    "requirement",
-]
+from canonry.testing.conformance.catalog import CatalogContract as CatalogContract
+from canonry.testing.conformance.cuts import CutsContract as CutsContract
+from canonry.testing.conformance.documents import DocumentsContract as DocumentsContract
+from canonry.testing.conformance.documents import PlacesContract as PlacesContract
+from canonry.testing.conformance.histories import HistoriesContract as HistoriesContract
+from canonry.testing.conformance.histories import SharedHistoriesContract as SharedHistoriesContract
+from canonry.testing.conformance.kit import REQUIREMENTS as REQUIREMENTS
+from canonry.testing.conformance.kit import Backend as Backend
+from canonry.testing.conformance.kit import Contract as Contract
+from canonry.testing.conformance.kit import Damages as Damages
+from canonry.testing.conformance.kit import KnownGap as KnownGap
+from canonry.testing.conformance.kit import proved_by as proved_by
+from canonry.testing.conformance.kit import requirement as requirement
+from canonry.testing.conformance.ledger import LedgerContract as LedgerContract
+from canonry.testing.conformance.state import StateContract as StateContract
+from canonry.testing.conformance.text import TextContract as TextContract
+from canonry.testing.conformance.upkeep import BlobsContract as BlobsContract
+from canonry.testing.conformance.upkeep import DurabilityContract as DurabilityContract
+from canonry.testing.conformance.upkeep import DurableBlobsContract as DurableBlobsContract
+from canonry.testing.conformance.upkeep import SharedUpkeepContract as SharedUpkeepContract
+from canonry.testing.conformance.upkeep import SizesContract as SizesContract
+from canonry.testing.conformance.upkeep import UpkeepContract as UpkeepContract
+from canonry.testing.conformance.upkeep import WritersContract as WritersContract
+from canonry.testing.conformance.view import VectorsContract as VectorsContract
+from canonry.testing.conformance.view import ViewContract as ViewContract

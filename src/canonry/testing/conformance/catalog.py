@@ -207,8 +207,7 @@ class CatalogContract(Contract):
         assert not two.more_nodes
 
     @requirement(
-        "catalog:graph:edges",
-        because="A client draws the graph and needs both ends of every edge.",
+        "catalog:graph:edges", because="A client draws the graph and needs both ends of every edge."
     )
     async def test_edges_join_what_was_looked_at(self, backend: Backend) -> None:
         """Edges join returned nodes, one of which was expanded. Each edge is returned once.
@@ -256,8 +255,7 @@ class CatalogContract(Contract):
         assert (full.more_nodes, len(full.nodes)) == (True, 10)
 
     @requirement(
-        "catalog:graph:entities",
-        because="An item with the id of an entity is not an entity.",
+        "catalog:graph:entities", because="An item with the id of an entity is not an entity."
     )
     async def test_a_graph_holds_entities_alone(self, backend: Backend) -> None:
         """Relations to items that are not entities are neither followed nor returned.

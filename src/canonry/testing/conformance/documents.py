@@ -26,7 +26,7 @@ from canonry.log.items.proposals import (
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Story, StoryStatus
 from canonry.readmodels.ports.documents import EdgeQuery, MemoryQuery, ProposalQuery, SceneQuery
-from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement, whole
 from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
@@ -70,9 +70,7 @@ class DocumentsContract(Contract):
         )
 
         async def scenes(query: SceneQuery) -> list[str]:
-            page = await documents.scenes(query)
-            assert page.total == len(page.items)
-            return [scene.title for scene in page.items]
+            return [scene.title for scene in await whole(documents.scenes, query)]
 
         assert await scenes(SceneQuery()) == ["a", "b", "c", "d"]
         assert await scenes(SceneQuery(story_id=StoryId(ident("story")))) == ["a", "c"]
@@ -104,8 +102,7 @@ class DocumentsContract(Contract):
         assert done.completed_at == done.updated_at > done.created_at
 
     @requirement(
-        "documents:scenes:counts",
-        because="Numbering the next turn must not read all turns.",
+        "documents:scenes:counts", because="Numbering the next turn must not read all turns."
     )
     async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
         """A scene counts its turns and proposals, and a story counts its scenes."""
@@ -194,9 +191,8 @@ class DocumentsContract(Contract):
         decided = await scribe.write(ProposalDecided(proposal_id=two, decision=decision))
 
         async def proposals(query: ProposalQuery) -> list[str]:
-            page = await documents.proposals(query)
-            assert page.total == len(page.items)
-            return [str(proposal.content["statement"]) for proposal in page.items]
+            found = await whole(documents.proposals, query)
+            return [str(proposal.content["statement"]) for proposal in found]
 
         assert await proposals(ProposalQuery()) == ["one", "two", "three", "four"]
         assert await proposals(ProposalQuery(types=frozenset((ProposalType.WORLD,)))) == ["five"]
@@ -397,9 +393,7 @@ class PlacesContract(Contract):
         scribe = Scribe(backend.canon)
         for name, since in (("c", 30), ("a", 10), ("b", 20)):
             await scribe.make(an_edge(name, name, "inn", since=Instant(since)))
-        await scribe.make(
-            an_edge("home", "f", "house"),
-        )
+        await scribe.make(an_edge("home", "f", "house"))
 
         assert await held(backend, "inn") == ids("a", "b", "c")
         assert await held(backend, "inn", limit=2) == ids("a", "b")

@@ -89,7 +89,8 @@ def _circle(
     history: Sequence[Transaction], last: Lists, writers: Mapping[str, Transaction]
 ) -> list[str]:
     present = {each for elements in last.values() for each in elements}
-    standing = [t for t in history if t.fate is Fate.DONE or _elements(t) & present]
+    seen = [any(present.intersection(e) for e in t.wrote.values()) for t in history]
+    standing = [t for t, s in zip(history, seen, strict=True) if s or t.fate is Fate.DONE]
     before: dict[str, set[str]] = {t.name: set() for t in standing}
     for earlier, later in (*_in_lists(standing, last, writers), *_in_time(standing)):
         if earlier != later:
@@ -122,10 +123,6 @@ def _in_time(standing: Sequence[Transaction]) -> Iterator[tuple[str, str]]:
             yield from ((one.name, two.name) for two in standing if one.ended < two.began)
 
 
-def _elements(transaction: Transaction) -> set[str]:
-    return {each for elements in transaction.wrote.values() for each in elements}
-
-
 KEYS: Final = ("hoard", "oath", "road", "song")
 CLIENTS: Final = 8
 EACH: Final = 25
@@ -142,10 +139,7 @@ _KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
 class HistoriesContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement(
-        "ledger:histories:one-order",
-        because="Of two agents, only one can be the first.",
-    )
+    @requirement("ledger:histories:one-order", because="Of two agents, only one can be the first.")
     async def test_clients_see_one_order(self, backend: Backend) -> None:
         """No write of concurrent clients is lost, and no read is dirty, partial or outdated."""
         assert await found_in((backend.canon,)) == []

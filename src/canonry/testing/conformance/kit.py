@@ -13,7 +13,7 @@ from canonry.canon.session.canon import Canon
 from canonry.log.canon import needs
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Thing
-from canonry.log.folding import frames_keys
+from canonry.log.folding import statements_keys
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene, SceneStatus, Story
@@ -33,7 +33,7 @@ from canonry.readmodels.ports.state import (
     TimelineQuery,
 )
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.view import Upkeep
+from canonry.readmodels.ports.view import Page, Upkeep
 from canonry.testing.worlds import HandClock
 from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import DAY, Instant
@@ -97,6 +97,7 @@ PROPERTIES: Final[Mapping[str, Any]] = {
 
 T = TypeVar("T")
 
+Q = TypeVar("Q")
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 _PROVES: Final = "proves_requirements"
 
@@ -176,6 +177,26 @@ def present(part: T | None) -> T:
     """Return a part of a backend, and require that it exists."""
     assert part is not None, "The backend lacks a part that this contract needs. Leave it out."
     return part
+
+
+async def whole(read: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
+    """Return the items of a page, and require that its total counts only these."""
+    page = await read(query)
+    assert page.total == len(page.items)
+    return page.items
+
+
+async def paged(
+    read: Callable[[Any], Awaitable[Page[T]]], query: Any, *, total: int, limit: int
+) -> list[T]:
+    """Return the items of all pages, and require that each page has the exact total."""
+    seen: list[T] = []
+    for offset in range(0, total + limit, limit):
+        page = await read(replace(query, limit=limit, offset=offset))
+        assert page.total == total
+        seen += page.items
+    assert len(seen) == total
+    return seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +330,7 @@ async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
         case Fact():
             told["stating"] = await state.facts_stating(thing.space, {f" {thing.statement} "})
             told["framed"] = await state.facts_framed(
-                thing.space, dict.fromkeys(frames_keys(thing), 50)
+                thing.space, dict.fromkeys(statements_keys(thing), 50)
             )
         case Observation():
             at = Instant(thing.recorded_at - 1)

@@ -48,8 +48,7 @@ class LedgerContract(Contract):
     """Provide a fixture `backend` with an empty store. These promises hold within one process."""
 
     @requirement(
-        "ledger:exclusive:keeps-others-out",
-        because="A call that keeps losing must be able to win.",
+        "ledger:exclusive:keeps-others-out", because="A call that keeps losing must be able to win."
     )
     async def test_exclusive_block_is_alone(self, backend: Backend) -> None:
         """While an exclusive block runs, only its own appends are written.
@@ -188,8 +187,7 @@ class LedgerContract(Contract):
             assert previous == head.hash
 
     @requirement(
-        "ledger:restore:byte-identical",
-        because="A copy that differs in one byte has another hash.",
+        "ledger:restore:byte-identical", because="A copy that differs in one byte has another hash."
     )
     async def test_restored_log_is_the_same(self, backend: Backend) -> None:
         """Sealed commits that are restored elsewhere are sealed alike, and give equal views."""
@@ -204,8 +202,7 @@ class LedgerContract(Contract):
         assert await answers(empty.canon) == await answers(backend.canon)
 
     @requirement(
-        "ledger:restore:refuses-what-does-not-fit",
-        because="A damaged export must not be imported.",
+        "ledger:restore:refuses-what-does-not-fit", because="A damaged export must not be imported."
     )
     async def test_damaged_export_is_refused(self, backend: Backend) -> None:
         """`restore` refuses a gap, a repetition and an altered commit with Conflict."""
@@ -255,8 +252,7 @@ class LedgerContract(Contract):
         assert again.keys == frozenset()
 
     @requirement(
-        "ledger:touched:gives-up",
-        because="A cache may drop too much, but never too little.",
+        "ledger:touched:gives-up", because="A cache may drop too much, but never too little."
     )
     async def test_too_much_to_tell_is_told_as_none(self, backend: Backend) -> None:
         """`touched_since` returns None for cursor 0 and after more than `limit` commits."""
@@ -287,10 +283,7 @@ class LedgerContract(Contract):
         assert list(await ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=10)) == []
         assert list(await ledger.heads(limit=10)) == []
 
-    @requirement(
-        "ledger:append:round-trip",
-        because="Provenance depends on unchanged texts.",
-    )
+    @requirement("ledger:append:round-trip", because="Provenance depends on unchanged texts.")
     async def test_commit_is_read_back_equal(self, backend: Backend) -> None:
         """A commit is read back equal to its draft, with any texts and numbers."""
         entries = [
@@ -309,8 +302,7 @@ class LedgerContract(Contract):
         assert commit.recorded_at == outcome.recorded_at == backend.clock.now()
 
     @requirement(
-        "ledger:append:every-kind",
-        because="A backend must not miss a kind that some world needs.",
+        "ledger:append:every-kind", because="A backend must not miss a kind that some world needs."
     )
     async def test_every_kind_of_entry_is_kept_and_folded(self, backend: Backend) -> None:
         """Entries of every kind are stored, read back equal and folded into the views."""
@@ -342,8 +334,7 @@ class LedgerContract(Contract):
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
     @requirement(
-        "ledger:append:stale-when-touched",
-        because="The verdict was based on an outdated canon.",
+        "ledger:append:stale-when-touched", because="The verdict was based on an outdated canon."
     )
     async def test_verdict_on_a_touched_key_is_stale(self, backend: Backend) -> None:
         """A draft is Stale and not written if a later commit touched a key that it read."""

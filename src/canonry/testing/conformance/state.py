@@ -34,8 +34,8 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.ports.text import TextQuery
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, requirement
-from canonry.testing.conformance.state_entities import EntityContract
+from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, paged, requirement, whole
+from canonry.testing.conformance.state_entities import EntityContract, some
 from canonry.testing.conformance.state_records import RecordsContract
 from canonry.testing.things import (
     ELSEWHERE,
@@ -63,17 +63,10 @@ from canonry.values.ids import EntityId, RelationId, SceneId, SpaceId, SpaceKind
 from canonry.values.moments import Instant
 
 
-def some(*names: str) -> frozenset[EntityId]:
-    """Return a set of entity ids for a query."""
-    return frozenset(EntityId(ident(name)) for name in names)
-
-
 async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
     """Return the types of the matching relations, in order."""
     asked = RelationQuery(entities=some(*names), **query)
-    page = await backend.canon.state.relations(asked)
-    assert page.total == len(page.items)
-    return [relation.rel_type for relation in page.items]
+    return [relation.rel_type for relation in await whole(backend.canon.state.relations, asked)]
 
 
 async def _ids(backend: Backend, space: SpaceId) -> set[str]:
@@ -97,10 +90,8 @@ async def seen_by(backend: Backend, viewer: Viewer) -> Spaces:
 
 async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
     """Return the facts that a viewer finds, and require that the total counts only these."""
-    spaces = await seen_by(backend, viewer)
-    page = await backend.canon.state.facts(FactQuery(spaces=spaces))
-    assert page.total == len(page.items)
-    return sorted(fact.statement for fact in page.items)
+    query = FactQuery(spaces=await seen_by(backend, viewer))
+    return sorted(fact.statement for fact in await whole(backend.canon.state.facts, query))
 
 
 def a_lamp_schema(version: str) -> RegisteredSchema:
@@ -252,13 +243,8 @@ class StateContract(EntityContract, RecordsContract):
             await scribe.make(*(a_relation(f"{n}/{m}", "king", f"man {m}") for m in range(4)))
 
         for names in (("king",), ("king", "man 0", "man 1"), ()):
-            seen: list[Relation] = []
-            for offset in range(0, 20, 3):
-                query = RelationQuery(entities=some(*names), limit=3, offset=offset)
-                page = await backend.canon.state.relations(query)
-                assert page.total == 16
-                seen += page.items
-            assert len(seen) == 16
+            query = RelationQuery(entities=some(*names))
+            seen = await paged(backend.canon.state.relations, query, total=16, limit=3)
             assert seen == sorted(seen, key=lambda r: (r.created_at, r.id))
 
     @requirement("state:spaces:filters", because="A multiverse lists its universes.")
@@ -474,8 +460,7 @@ class StateContract(EntityContract, RecordsContract):
         assert [each.scene_count for each in stories.items] == [1]
 
     @requirement(
-        "state:identified:ever",
-        because="People use former names, and documents are not rewritten.",
+        "state:identified:ever", because="People use former names, and documents are not rewritten."
     )
     async def test_a_former_text_still_leads_to_its_entity(self, backend: Backend) -> None:
         """Every text and every key that ever identified an entity finds it, also after changes."""
@@ -525,8 +510,7 @@ class StateContract(EntityContract, RecordsContract):
         }
 
     @requirement(
-        "state:identified:keys",
-        because="A schema decides which records describe one entity.",
+        "state:identified:keys", because="A schema decides which records describe one entity."
     )
     async def test_keys_by_a_registered_schema_lead_to_the_entity(self, backend: Backend) -> None:
         """Keys from the identity rules of an observation's schema find its entity."""
@@ -540,10 +524,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await found(backend, *texts) == {each: [ident("lamp")] for each in texts}
         assert await found(backend, "hall", key_mark("room:attic\x1fshelf:2")) == {}
 
-    @requirement(
-        "state:merged:addressed",
-        because="An undone merge leaves the state without it.",
-    )
+    @requirement("state:merged:addressed", because="An undone merge leaves the state without it.")
     async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:
         """Observations of a merged entity show in its root, and leave it with an unmerge."""
         scribe = Scribe(backend.canon)

@@ -133,9 +133,7 @@ class TextContract(Contract):
         """Scores are in (0, 1] and fall along the hits; `shares` has the terms that matched."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         await scribe.make(
-            a_scene(),
-            a_turn("one", text="Dragon fire", entity_id=sam),
-            a_turn("two", text="fire"),
+            a_scene(), a_turn("one", text="Dragon fire", entity_id=sam), a_turn("two", text="fire")
         )
 
         found = await hits(backend, "dragon FIRE zebra")

@@ -225,8 +225,7 @@ class WritersContract(Contract):
         assert (await waiting).position == Position(4)
 
     @requirement(
-        "ledger:writers:touched",
-        because="A cache must not outlive another process's change.",
+        "ledger:writers:touched", because="A cache must not outlive another process's change."
     )
     async def test_touches_of_the_other_instance_are_told(self, backend: Backend) -> None:
         """`touched_since` includes keys that other instances touched."""
@@ -565,8 +564,7 @@ class SharedUpkeepContract(Contract):
     """For backends with `upkeep` that offer a `second` instance."""
 
     @requirement(
-        "upkeep:shared:verify-and-backup",
-        because="An operator's command runs beside the servers.",
+        "upkeep:shared:verify-and-backup", because="An operator's command runs beside the servers."
     )
     async def test_what_the_other_writes_is_verified_and_copied(
         self, backend: Backend, tmp_path: Path

@@ -79,8 +79,7 @@ class ViewContract(Contract):
             assert await view.cursor(MIDDLE_EARTH) >= 2
 
     @requirement(
-        "view:apply:equals-own-fold",
-        because="The choice of an engine must not change an answer.",
+        "view:apply:equals-own-fold", because="The choice of an engine must not change an answer."
     )
     async def test_fed_views_answer_as_their_ledgers_own(self, backend: Backend) -> None:
         """Views that are fed from another ledger answer like the views of that ledger."""
@@ -237,8 +236,7 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0, **snippets, source_id="film") == []
 
     @requirement(
-        "vectors:search:models-are-apart",
-        because="Vectors of different models cannot be compared.",
+        "vectors:search:models-are-apart", because="Vectors of different models cannot be compared."
     )
     async def test_models_are_apart(self, vectors: Vectors) -> None:
         """Vectors of different models are never compared. A model without vectors is no error."""
@@ -270,8 +268,7 @@ class VectorsContract(Contract):
         assert [status.count for status in await vectors.status()] == [1]
 
     @requirement(
-        "vectors:apply:follows",
-        because="Concurrent indexers must not undo each other's work.",
+        "vectors:apply:follows", because="Concurrent indexers must not undo each other's work."
     )
     async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
         """A batch that does not follow the cursor of its model changes nothing."""
@@ -301,8 +298,7 @@ class VectorsContract(Contract):
         assert await vectors.cursors() == {MODEL: "1"}
 
     @requirement(
-        "vectors:status:counts",
-        because="An indexer continues from there, also in another process.",
+        "vectors:status:counts", because="An indexer continues from there, also in another process."
     )
     async def test_status_tells_every_model(self, vectors: Vectors) -> None:
         """`status` and `cursors` return each model with its cursor, in order of first batches."""
@@ -330,8 +326,7 @@ class VectorsContract(Contract):
         assert await vectors.digests(OTHER, ["a"]) == {}
 
     @requirement(
-        "vectors:about:paged",
-        because="A rename requires embedding the entity's passages again.",
+        "vectors:about:paged", because="A rename requires embedding the entity's passages again."
     )
     async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
         """`about` pages through the ids of passages that name an entity, in order."""

@@ -2,28 +2,35 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 from canonry.values.calendar_dates import read_date
+from canonry.values.calendars.phrases import read_phrase
 from canonry.values.calendars.reckoning import (
     GREGORIAN,
     Calendar,
     Counter,
     DeclaredYears,
     Era,
+    Grain,
     GregorianYears,
     Leap,
     Month,
+    RoughTime,
     read_counted,
     read_dated,
+    span_of,
     spoken,
+    spoken_roughly,
     without_points,
 )
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import Fields, typed
 from canonry.values.json_values import folded
-from canonry.values.moments import DAY, SECOND, YEAR_MAX, YEAR_MIN, Instant, parse_instant
+from canonry.values.moments import DAY, YEAR_MAX, YEAR_MIN, Instant, parse_instant
 
 NAME_MAX: Final = 60
 DAYS_MAX: Final = 10_000
@@ -190,42 +197,16 @@ TIME_MAX: Final = 200
 _FIRST: Final = parse_instant(f"{YEAR_MIN:+07}-01-01T00:00:00Z")
 _LAST: Final = parse_instant(f"{YEAR_MAX:+07}-12-31T23:59:59.999999Z")
 _EXAMPLE: Final = parse_instant("1402-03-03T00:00:00Z")
-_ISO_DAY: Final = re.compile(r"[+-]\d{6}-\d\d-\d\d|\d{4}-\d\d-\d\d", re.ASCII)
+_ISO_DAY: Final = re.compile(r"([+-]\d{6}-\d\d|\d{4}-\d\d)(-\d\d)?", re.ASCII)
 _RFC: Final = re.compile(r"(?:[+-]\d{6}|\d{4})-\d\d-\d\dt[\d:.z+-]+", re.ASCII)
-_COUNT: Final = re.compile(r"\d{1,9}", re.ASCII)
-_FORWARD: Final = frozenset({"later", "after", "afterwards", "on", "hence", "next", "following"})
-_BACKWARD: Final = frozenset({"before", "earlier", "ago", "previous", "last", "prior"})
-_LEADING: Final = frozenset({"next", "following", "previous", "last"})
-_NOW: Final = frozenset({"now", "the same time", "at the same time", "the same day", "today"})
-_SHORT: Final = {"tomorrow": "one day later", "yesterday": "one day before"}
-_SPANS: Final = {"second": SECOND, "minute": 60 * SECOND, "hour": 3_600 * SECOND, "day": DAY}
-_WEEK: Final = 7
-_HUNDRED: Final = 100
-_ONES: Final = (
-    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
-    *("eighteen", "nineteen"),
-)
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_COUNTS: Final = {
-    **dict.fromkeys(("", "a", "an", "the"), 1),
-    **{word: number for number, word in enumerate(_ONES, start=1)},
-    **{word: 10 * number for number, word in enumerate(_TENS, start=2)},
-    **{
-        f"{tens} {ones}": 10 * number + more
-        for number, tens in enumerate(_TENS, start=2)
-        for more, ones in enumerate(_ONES[:9], start=1)
-    },
-    **dict.fromkeys(("hundred", "a hundred", "one hundred"), _HUNDRED),
-}
 
 
-def read_time(
-    text: str, calendar: Calendar = GREGORIAN, relative_to: Instant | None = None, *, path: str = ""
-) -> Instant:
-    """Read a time in words; a year means its first day, a day means its midnight.
+def read_roughly(
+    text: str, calendar: Calendar = GREGORIAN, start: RoughTime | None = None, *, path: str = ""
+) -> RoughTime:
+    """Read a time in words with its precision.
 
-    "two hours later" counts from `relative_to`, which also supplies a missing year.
+    "Two hours later" and "the next morning" count from `start`, which also supplies a missing year.
 
     Raises:
         InvalidInput: `time.malformed`, `time.out-of-range`, `time.month-unknown`,
@@ -236,27 +217,84 @@ def read_time(
         raise unreadable(calendar, path)
     said = folded(text)
     if _RFC.fullmatch(said):
-        return parse_instant(text.strip(), path=path)
-    if _ISO_DAY.fullmatch(said):
-        return parse_instant(f"{said}T00:00:00Z", path=path)
-    found = _relative(_SHORT.get(said, said), calendar, relative_to, path)
-    if found is None and calendar is GREGORIAN and (known := read_date(text)) is not None:
-        found = known.instant
+        return RoughTime(start=parse_instant(text.strip(), path=path))
+    if iso := _ISO_DAY.fullmatch(said):
+        day = parse_instant(f"{iso[1]}{iso[2] or '-01'}T00:00:00Z", path=path)
+        return RoughTime(start=day, grain=Grain.DAY if iso[2] else Grain.MONTH)
+    base = start or RoughTime(start=calendar.begins)
+    failed = unreadable(calendar, path)
+    try:
+        found = _read_date(text, calendar, start, path)
+    except InvalidInput as error:
+        if error.code in {"time.no-such-day", "time.weekday-wrong"}:
+            raise
+        failed, found = error, None
     if found is None:
-        found = (
-            read_counted(said, calendar)
-            if calendar.counters
-            else read_dated(said, calendar, relative_to, path)
+        found = read_phrase(text, calendar, base, partial(_date_or_none, calendar, start))
+    if found is None:
+        raise failed
+    if found.counted and start is None:
+        message = (
+            "This relative time has no earlier time to count from. Give the scene a time_ref, or "
+            "write the date."
         )
-    if found is None:
-        raise unreadable(calendar, path)
-    if not _FIRST <= found <= _LAST:
+        raise InvalidInput("time.relative-to-nothing", message, path=path)
+    if not _FIRST <= found.start <= _LAST:
         message = (
             f"The time lies outside the years {YEAR_MIN} to {YEAR_MAX}. Describe it in the text "
             "and leave out the time."
         )
         raise InvalidInput("time.out-of-range", message, path=path)
     return found
+
+
+def time_said(at: Instant, words: str | None, calendar: Calendar) -> RoughTime:
+    """Return a time with the precision of the words in which it was given."""
+    if words is None:
+        is_date = bool(calendar.months) and (at - calendar.begins) % DAY == 0
+        return RoughTime(start=at, grain=Grain.DAY if is_date else Grain.EXACT)
+    try:
+        said = read_roughly(words, calendar, RoughTime(start=at))
+    except InvalidInput:
+        said = RoughTime(start=at, counted=True)
+    begin, end = span_of(said, calendar) if calendar.months else (said.start, said.start)
+    if not (said.counted or said.start == at or begin <= at < end):  # the calendar has changed
+        return RoughTime(start=at, counted=True)
+    return replace(said, start=at)
+
+
+def spoken_as_said(
+    at: Instant, words: str, calendar: Calendar, start: RoughTime | None = None
+) -> str:
+    """Return a time as it was said; in words of the calendar if it counted from `start`.
+
+    The text is empty for an exact time, a date in numbers, and words of an earlier calendar.
+    """
+    said = time_said(at, words, calendar)
+    if said.counted:
+        said = said if start is None else replace(said, grain=max(said.grain, start.grain))
+        return spoken_roughly(said, calendar) if said.grain or said.about else ""
+    is_said = said.grain is not Grain.EXACT or calendar is not GREGORIAN
+    iso = _ISO_DAY.fullmatch(words)
+    return " ".join(words.split()) if is_said and not (iso and iso[2]) else ""
+
+
+def _read_date(
+    text: str, calendar: Calendar, start: RoughTime | None, path: str
+) -> RoughTime | None:
+    if calendar is GREGORIAN and (known := read_date(text)) is not None:
+        grain = Grain.EXACT if "T" in known.text else Grain.DAY
+        return RoughTime(start=known.instant, grain=grain)
+    if calendar.counters:
+        return read_counted(folded(text), calendar)
+    return read_dated(folded(text), calendar, None if start is None else start.start, path)
+
+
+def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> RoughTime | None:
+    try:
+        return _read_date(text, calendar, start, "")
+    except InvalidInput:
+        return None
 
 
 def unreadable(calendar: Calendar, path: str) -> InvalidInput:
@@ -267,70 +305,3 @@ def unreadable(calendar: Calendar, path: str) -> InvalidInput:
         "later' or 'three days before', or as RFC 3339 with an offset, like 2025-01-15T12:00:00Z."
     )
     return InvalidInput("time.malformed", message, path=path)
-
-
-def _relative(said: str, calendar: Calendar, start: Instant | None, path: str) -> Instant | None:
-    if said in _NOW:
-        return _start(start, path)
-    words = said.replace("-", " ").split()
-    while words and words[0] in {"the", "on"}:
-        words = words[1:]
-    if words and words[-1] in {"that", "this"}:
-        words = words[:-1]
-    if len(words) < 2:  # noqa: PLR2004 - a unit and a way
-        return None
-    if words[0] in _LEADING:
-        way, measured = words[0], words[1:]
-    elif words[0] in {"in", "after"}:
-        way, measured = "later", words[1:]
-    else:
-        way, measured = words[-1], words[:-1]
-    if way not in _FORWARD | _BACKWARD:
-        return None
-    for split in range(len(measured)):
-        count = _count(" ".join(measured[:split]))
-        unit = _unit(" ".join(measured[split:]), calendar)
-        if count is not None and unit is not None:
-            signed = count if way in _FORWARD else -count
-            return _moved(_start(start, path), signed, unit, calendar)
-    return None
-
-
-def _start(start: Instant | None, path: str) -> Instant:
-    if start is None:
-        message = (
-            "This relative time has no earlier time to count from. Give the scene a time_ref, or "
-            "write the date."
-        )
-        raise InvalidInput("time.relative-to-nothing", message, path=path)
-    return start
-
-
-def _count(text: str) -> int | None:
-    return int(text) if _COUNT.fullmatch(text) else _COUNTS.get(text)
-
-
-def _unit(text: str, calendar: Calendar) -> str | int | None:
-    """Return "month" or "year", or another unit in microseconds."""
-    for word in (text, text.removesuffix("s")):
-        for counter in calendar.counters:
-            if folded(counter.name) == word:
-                return counter.seconds * SECOND
-        if word in _SPANS:
-            return _SPANS[word]
-        if word == "week":
-            return DAY * (len(calendar.week) or _WEEK)
-        if calendar.months and word in {"month", "year"}:
-            return word
-    return None
-
-
-def _moved(start: Instant, count: int, unit: str | int, calendar: Calendar) -> Instant:
-    if isinstance(unit, int):
-        return Instant(start + count * unit)
-    if abs(count) > YEAR_MAX * len(calendar.months):  # beyond every year
-        return Instant(_LAST + 1)
-    proper = any(not each.intercalary for each in calendar.months)
-    if unit == "month" and proper:
-        return calendar.later(start, months=count)
-    return calendar.years_later(start, years=count)

@@ -1,4 +1,4 @@
-"""Calendars: arithmetic of days and years, and dates in words."""
+"""Calendars: arithmetic of days and years, and dates in words with their precision."""
 
 import calendar
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
+from enum import IntEnum
 from typing import Any, Final, Protocol
 
 from canonry.values.errors import InvalidInput
@@ -167,6 +168,11 @@ class Calendar:
     eras: tuple[Era, ...] = ()
     counters: tuple[Counter, ...] = ()
 
+    @property
+    def proper(self) -> list[int]:
+        """The places of the months that are not intercalary days."""
+        return [at for at, each in enumerate(self.months) if not each.intercalary]
+
     def instant(self, year: int, month: int = 0, day: int = 1) -> Instant:
         """Return the start of an existing day; months count from 0, days from 1."""
         days = self.years.first_day(year) + sum(self.years.lengths(year)[:month]) + day - 1
@@ -193,7 +199,7 @@ class Calendar:
         """Move by months, to the same day or the month's last. Intercalary days do not count."""
         year, month, day = self.date(instant)
         of_day = (instant - self.begins) % DAY
-        proper = [at for at, each in enumerate(self.months) if not each.intercalary]
+        proper = self.proper
         at = sum(1 for each in proper if each <= month) - 1 + months
         year, month = year + at // len(proper), proper[at % len(proper)]
         last = self.years.lengths(year)[month]
@@ -212,10 +218,7 @@ GREGORIAN: Final = Calendar(
     begins=Instant(0),
     years=GregorianYears(),
     months=tuple(Month(name=name, days=0, short=(name[:3],)) for name in _MONTHS.split()),
-    week=(
-        *("Thursday", "Friday", "Saturday", "Sunday"),
-        *("Monday", "Tuesday", "Wednesday"),
-    ),
+    week=(*("Thursday", "Friday", "Saturday", "Sunday"), *("Monday", "Tuesday", "Wednesday")),
     eras=(
         Era(name="BC", first=0, backwards=True, also=("BCE",)),
         Era(name="AD", first=1, also=("CE",)),
@@ -233,10 +236,102 @@ def counted(calendar_: Calendar, instant: Instant) -> Iterator[tuple[Counter, in
             yield counter, whole + 1
 
 
+class Grain(IntEnum):
+    """The precision of a time, from the finest to the coarsest."""
+
+    EXACT = 0
+    PART = 1
+    DAY = 2
+    WEEK = 3
+    MONTH = 4
+    SEASON = 5
+    YEAR = 6
+    DECADE = 7
+    CENTURY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoughTime:
+    """A time with its precision; `start` begins the day, month or year that was named.
+
+    It is `counted` if its words count from another time, and so mean nothing without it.
+    """
+
+    start: Instant
+    grain: Grain = Grain.EXACT
+    about: bool = False
+    counted: bool = False
+
+
+HOUR: Final = 3_600 * SECOND
+_HOURS: Final = ((5, 6), (6, 12), (12, 13), (13, 17), (17, 18), (18, 21), (24, 25), (21, 29))
+_NAMES: Final = "dawn morning noon afternoon dusk evening midnight night"
+PARTS: Final = dict(zip(_NAMES.split(), _HOURS, strict=True))
+"""The hours of each part of a day; a night lasts until the small hours of the next date."""
+SMALL_HOURS: Final = 5
+SEASONS: Final = ("winter", "spring", "summer", "autumn")
+"""The seasons, each of three months; the last month of a year of twelve begins the winter."""
+_YEARS_OF: Final = {Grain.YEAR: 1, Grain.DECADE: 10, Grain.CENTURY: 100}
+
+
+def span_of(rough: RoughTime, calendar: Calendar) -> tuple[Instant, Instant]:
+    """Return the start and the end of the day, month or other span in which a time lies."""
+    at, grain = rough.start, rough.grain
+    day = Instant(at - (at - calendar.begins) % DAY)
+    if grain is Grain.EXACT:
+        return at, at
+    if grain is Grain.PART:
+        name, day = part_of_day(at, calendar)
+        return Instant(day + PARTS[name][0] * HOUR), Instant(day + PARTS[name][1] * HOUR)
+    if grain <= Grain.WEEK:
+        return day, Instant(day + (DAY if grain is Grain.DAY else 7 * DAY))
+    year, month, _ = calendar.date(at)
+    if (years := _YEARS_OF.get(grain)) is not None:
+        year -= 0 if rough.counted else (year - (grain is Grain.CENTURY)) % years
+        return calendar.instant(year), calendar.instant(year + years)
+    begin = calendar.instant(year, month)
+    if grain is Grain.MONTH:
+        return begin, Instant(begin + calendar.years.lengths(year)[month] * DAY)
+    begin = calendar.later(begin, months=-((calendar.proper.index(month) + 1) % 3))
+    return begin, calendar.later(begin, months=3)
+
+
+def part_of_day(at: Instant, calendar: Calendar) -> tuple[str, Instant]:
+    """Return the part of the day at a time, and the date to which it belongs."""
+    hour = (at - calendar.begins) % DAY // HOUR
+    hour += 24 if hour < SMALL_HOURS else 0
+    name = [each for each, (begin, end) in PARTS.items() if begin <= hour < end][-1]
+    date = at - (at - calendar.begins) % DAY
+    return name, Instant(date - hour // 24 * DAY)
+
+
+def spoken_roughly(rough: RoughTime, calendar: Calendar) -> str:
+    """Return the time in the calendar's words, no more precisely than it is known."""
+    grain, about = rough.grain, "about " if rough.about or rough.grain > Grain.YEAR else ""
+    begin = span_of(rough, calendar)[0] if calendar.months and grain <= Grain.YEAR else rough.start
+    year, month, _ = calendar.date(begin) if calendar.months else (0, 0, 0)
+    said = spoken(begin if Grain.DAY <= grain <= Grain.WEEK else rough.start, calendar)
+    if grain is Grain.PART and not calendar.counters:
+        name, date = part_of_day(rough.start, calendar)
+        said = f"{name} of {spoken(date, calendar)}"
+    elif grain is Grain.WEEK:
+        said = f"week of {said}"
+    elif grain > Grain.WEEK:
+        said = _year_in_words(year, calendar)
+        if grain < Grain.YEAR:
+            season = f"{SEASONS[(calendar.proper.index(month) + 1) // 3 % 4]} of"
+            said = f"{season if grain is Grain.SEASON else calendar.months[month].name} {said}"
+    is_plain = calendar is GREGORIAN and year >= 10**DAY_DIGITS
+    return f"{about}{said.removesuffix(' AD') if is_plain else said}"
+
+
 _NUMBER: Final = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 _DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th)?", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?", re.ASCII)
+_BETWEEN: Final = re.compile(r",|(?<=\d)\.(?=\d)")
 _LINKS: Final = ("the", "of", "day")
+DAY_DIGITS: Final = 2
+"""So few digits without an era are a day, and no year, where years have eras."""
 _NAMED: Final = 40
 """The most names in an error message."""
 
@@ -244,7 +339,7 @@ Forms = Mapping[tuple[str, ...], int]
 
 
 def spoken(instant: Instant, calendar: Calendar) -> str:
-    """Return the instant in the calendar's words, to the second; `read_time` reads them back."""
+    """Return the instant in the calendar's words, to the second; `read_roughly` reads them back."""
     if calendar.counters:
         return ", ".join(f"{each.name} {count}" for each, count in counted(calendar, instant))
     year, month, day = calendar.date(instant)
@@ -267,7 +362,7 @@ def _year_in_words(year: int, calendar: Calendar) -> str:
     return str(year)
 
 
-def read_counted(said: str, calendar: Calendar) -> Instant | None:
+def read_counted(said: str, calendar: Calendar) -> RoughTime | None:
     """Read "day 2, round 3": each counter starts at 1 within the one before it."""
     instant: int = calendar.begins
     known = {folded(each.name): each for each in calendar.counters}
@@ -277,25 +372,28 @@ def read_counted(said: str, calendar: Calendar) -> Instant | None:
         if counter is None or not _NUMBER.fullmatch(number):
             return None
         instant += (int(number) - 1) * counter.seconds * SECOND
-    return Instant(instant)
+    return RoughTime(start=Instant(instant))
 
 
-def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) -> Instant | None:
+def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) -> RoughTime | None:
     """Read a folded date; None if it is none. A date without a year takes that of `start`.
 
     Raises:
-        InvalidInput: as `read_time`.
+        InvalidInput: as `read_roughly`.
     """
     words = without_points(said).split()
     clock = _clock(words, path)
     weekday = _taken(words, forms_of((each, ()) for each in calendar.week))
     year = _year(words, calendar, path)
     if not words:
-        return None if year is None else Instant(calendar.instant(year) + clock)
+        if year is None or weekday is not None:
+            return None
+        grain = Grain.YEAR if clock is None else Grain.EXACT
+        return RoughTime(start=Instant(calendar.instant(year) + (clock or 0)), grain=grain)
     placed = _month_and_day(words, calendar, path, sure=year is not None)
     if placed is None:
         return None
-    if year is None:
+    if counted := year is None:
         if start is None:
             message = "The date has no year, and no earlier time supplies one. Add the year."
             raise InvalidInput("time.relative-to-nothing", message, path=path)
@@ -304,7 +402,10 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
     if weekday is not None and calendar.week[weekday] != (real := calendar.weekday(found)):
         message = f"{spoken(found, calendar)} is a {real}. Correct the weekday or the date."
         raise InvalidInput("time.weekday-wrong", message, path=path)
-    return Instant(found + clock)
+    month, day = placed
+    grain = Grain.DAY if day or calendar.years.lengths(year)[month] == 1 else Grain.MONTH
+    grain = grain if clock is None else Grain.EXACT
+    return RoughTime(start=Instant(found + (clock or 0)), grain=grain, counted=counted)
 
 
 def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
@@ -317,14 +418,14 @@ def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
 
 
 def without_points(text: str) -> str:
-    """Return the text without the optional points and commas of dates."""
-    return text.replace(".", "").replace(",", " ")
+    """Return the text without the optional points and commas of dates; no two numbers join."""
+    return _BETWEEN.sub(" ", text).replace(".", "")
 
 
-def _clock(words: list[str], path: str) -> int:
-    """Take a time of day from the end of the words."""
+def _clock(words: list[str], path: str) -> int | None:
+    """Take a time of day from the end of the words; None: they have none."""
     if not words or ":" not in words[-1]:
-        return 0
+        return None
     match = _CLOCK.fullmatch(words.pop())
     hours, minutes, seconds = (int(each or 0) for each in match.groups()) if match else (99, 0, 0)
     if hours > 23 or minutes > 59 or seconds > 59:  # noqa: PLR2004 - the clock's own numbers
@@ -359,6 +460,9 @@ def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
         return _of_era(number, calendar.eras[place], calendar, path)
     if not _is_number(words, -1):
         return None
+    is_short = len(words[-1]) <= DAY_DIGITS and not any(map(_DAY.fullmatch, words[:-1]))
+    if is_short and calendar.eras:
+        return None  # May 5
     number = int(words.pop())
     forwards = [era for era in calendar.eras if not era.backwards]
     if len(forwards) > 1:
@@ -389,13 +493,13 @@ def _of_era(number: int, era: Era, calendar: Calendar, path: str) -> int:
 def _month_and_day(
     words: list[str], calendar: Calendar, path: str, *, sure: bool
 ) -> tuple[int, int] | None:
-    """Return the index of the month and the day in it; None: the words are not a date."""
+    """Return the index of the month and the day, or 0 for none; None: they are not a date."""
     forms = forms_of((each.name, each.short) for each in calendar.months)
     plain = [word for word in words if word not in _LINKS]
     unknown: list[str] = []
     for some in (words, plain):
         if (place := forms.get(tuple(some))) is not None:
-            return place, 1
+            return place, 0
         for number, rest in ((some[:1], some[1:]), (some[-1:], some[:-1])):
             match = _DAY.fullmatch(number[0]) if rest else None
             if match is None:
@@ -409,7 +513,7 @@ def _month_and_day(
 
 
 def _on(calendar: Calendar, year: int, placed: tuple[int, int], path: str) -> Instant:
-    month, day = placed
+    month, day = placed[0], placed[1] or 1
     length = calendar.years.lengths(year)[month]
     if not 1 <= day <= length:
         named = f"{calendar.months[month].name} {_year_in_words(year, calendar)}"
@@ -422,18 +526,12 @@ def unknown_month(said: str, calendar: Calendar, path: str) -> InvalidInput:
     """Return the error for a word that is no month or era, with the existing ones."""
     names = [each.name for each in calendar.months]
     by_form = {folded(each): each for each in (*names, *(era.name for era in calendar.eras))}
-    near = [hit for word in (said, *said.split()[-1:]) for hit in _near(word, by_form)]
-    hint = f"Did you mean {near[0]}? " if near else ""
+    tried = (said, *said.split()[-1:])
+    near = [hit for word in tried for hit in get_close_matches(word, by_form, n=1)]
+    hint = f"Did you mean {by_form[near[0]]}? " if near else ""
     eras = f" Eras are {', '.join(each.name for each in calendar.eras)}." if calendar.eras else ""
-    message = f"{hint}{calendar.name or 'The calendar'} has the months {_some(names)}.{eras}"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    months = f"the months {', '.join(names[:_NAMED])}{more}"
+    message = f"{hint}{calendar.name or 'The calendar'} has {months}.{eras}"
     details: dict[str, Any] = {"months": names[:_NAMED]}
     return InvalidInput("time.month-unknown", message, path=path, **details)
-
-
-def _near(word: str, by_form: Mapping[str, str]) -> list[str]:
-    return [by_form[form] for form in get_close_matches(word, by_form, n=1, cutoff=0.6)]
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

@@ -8,13 +8,13 @@ letters, as `plain_letters` returns them, separated by bars.
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-CODES: Final = ("en", "de", "es", "fr", "it", "nl", "pl", "pt")
+CODES: Final = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "sv")
 """The supported languages. If several have a word, the first one is meant."""
 
 _TABLES: Final = ("labels", "money")
@@ -36,7 +36,7 @@ class Language:
     `between` and are divided by one of `joined`; a due day follows one of `by`, and a letter starts
     with one of `salutation`. `day_first` is set if numeric dates start with the day, `thousands` if
     a single mark divides thousands. `columns` has the meaning of statement column titles with its
-    rank.
+    rank. `times` has the words for parts of times, by table and column.
     """
 
     code: str
@@ -53,6 +53,7 @@ class Language:
     day_first: bool
     thousands: str | None
     columns: Mapping[str, Mapping[str, int]]
+    times: Mapping[str, Sequence[Sequence[str]]]
 
 
 @lru_cache(maxsize=1)
@@ -131,6 +132,10 @@ def _language(code: str) -> Language:
         day_first=data.get("dates") == "day",
         thousands=data.get("thousands"),
         columns=_columns(data.get("statement", {})),
+        times={
+            table: [[word.strip() for word in each.split(",")] for each in _words(words)]
+            for table, words in data.get("times", {}).items()
+        },
     )
 
 

@@ -45,11 +45,7 @@ def spots_of(atlas: Atlas) -> Mapping[str, Spot]:
 
 
 def _spread(
-    places: Mapping[str, Place],
-    key: str,
-    spot: Spot,
-    spots: dict[str, Spot],
-    taken: set[Spot],
+    places: Mapping[str, Place], key: str, spot: Spot, spots: dict[str, Spot], taken: set[Spot]
 ) -> None:
     spots[key] = spot
     taken.add(spot)
@@ -74,6 +70,20 @@ def _wishes(start: Spot, direction: Direction) -> Iterator[Spot]:
         for x in range(-ring, ring + 1):
             for y in (-ring, ring) if abs(x) < ring else range(-ring, ring + 1):
                 yield best[0] + x, best[1] + y
+
+
+def points_of(
+    spots: Mapping[str, Spot], *, unit: int, margin: int
+) -> tuple[Mapping[str, Spot], Spot]:
+    """Return the point of each spot in a picture with a margin, and the picture's size."""
+    left = min((x for x, _ in spots.values()), default=0)
+    top = min((y for _, y in spots.values()), default=0)
+    at = {
+        key: (margin + (x - left) * unit, margin + (y - top) * unit)
+        for key, (x, y) in spots.items()
+    }
+    width = max((x for x, _ in at.values()), default=0) + margin
+    return at, (width, max((y for _, y in at.values()), default=0) + margin)
 
 
 def drawn(atlas: Atlas) -> str:
@@ -162,17 +172,9 @@ def painted(atlas: Atlas) -> str:
     An arrow leads one way, dashes are hidden ways, red ones are blocked, broad pale ones are
     routes; what no way leads to has a red rim.
     """
-    spots = spots_of(atlas)
-    left = min((x for x, _ in spots.values()), default=0)
-    top = min((y for _, y in spots.values()), default=0)
-    at = {
-        key: (_MARGIN + (x - left) * _UNIT, _MARGIN + (y - top) * _UNIT)
-        for key, (x, y) in spots.items()
-    }
+    at, (width, ground) = points_of(spots_of(atlas), unit=_UNIT, margin=_MARGIN)
     first = [place.realms[0] for place in atlas.locations if place.realms]
     colours = {realm: _COLOURS[i % len(_COLOURS)] for i, realm in enumerate(dict.fromkeys(first))}
-    width = max((x for x, _ in at.values()), default=0) + _MARGIN
-    ground = max((y for _, y in at.values()), default=0) + _MARGIN
     height = ground + 24 * (len(colours) + 1)
     frame = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '

@@ -185,7 +185,9 @@ class Telemetry:
             del self._hours[min(self._hours)]
         purpose, model = ("", "") if told is None else (str(told.purpose), self._model(told.model))
         key = (purpose, str(event), model)
-        sums = hour.setdefault((key, self._counted_apart(space)), UsageSums())
+        if space is not None and len(self._spaces) < SPACES_MAX:
+            self._spaces.add(space)
+        sums = hour.setdefault((key, (space if space in self._spaces else None)), UsageSums())
         sums.numbers["count"] += 1
         if told is not None:
             sums.add(told)
@@ -205,11 +207,6 @@ class Telemetry:
             return OTHER
         self._models[name] = None
         return name
-
-    def _counted_apart(self, space: SpaceId | None) -> SpaceId | None:
-        if space is not None and len(self._spaces) < SPACES_MAX:
-            self._spaces.add(space)
-        return space if space in self._spaces else None
 
     def sums(
         self, since: Instant, spaces: Collection[SpaceId] | None = None

@@ -397,8 +397,7 @@ def _recorded(proposal: Proposal) -> Reply:
 
 
 _PAGE: Final = Shape(
-    proposals=given(array(Field(_RECORDED.schema, _recorded))),
-    nextCursor=nullable(given(TEXT)),
+    proposals=given(array(Field(_RECORDED.schema, _recorded))), nextCursor=nullable(given(TEXT))
 )
 
 
@@ -543,11 +542,7 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
         roles=PROPOSERS | OVERSEERS,
         takes=obj(
             {},
-            {
-                **_WANTED.optional,
-                "limit": INTEGER.but(minimum=1, maximum=PAGE_MAX),
-                "cursor": KEY,
-            },
+            {**_WANTED.optional, "limit": INTEGER.but(minimum=1, maximum=PAGE_MAX), "cursor": KEY},
         ),
         gives=_PAGE.schema,
     ),

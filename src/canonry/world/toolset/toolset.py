@@ -221,11 +221,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
         "get-fact-version.",
         Request(
             NewLore,
-            {
-                "factId": KEY.of("key"),
-                "type": word(LoreType).of("lore_type"),
-                "fields": ANYTHING,
-            },
+            {"factId": KEY.of("key"), "type": word(LoreType).of("lore_type"), "fields": ANYTHING},
             {"expectedVersion": COUNT.of("expected"), "archived": BOOLEAN},
         ),
         _record,

@@ -128,10 +128,7 @@ EXIT: Final = Shape(
     requiresItem=optional(TEXT.of(kept("requires"))),
 )
 TIE: Final = Shape(
-    tie=WORD,
-    direction=TEXT.of(_direction),
-    realmId=TEXT.of("other.id"),
-    name=TEXT.of("other.name"),
+    tie=WORD, direction=TEXT.of(_direction), realmId=TEXT.of("other.id"), name=TEXT.of("other.name")
 )
 """How a realm stands to another: a tie leads out to it or comes in from it."""
 REALM: Final = Shape(

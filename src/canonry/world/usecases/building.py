@@ -474,22 +474,18 @@ async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -
         await draft.require(realm, WorldType.REALM)
 
     async def join(realm: EntityId) -> None:
-        await _require_no_cycle(draft, start, realm)
+        seen: set[EntityId] = set()
+        ring = {realm}
+        while ring and len(seen) < _ANCESTORS_MAX:
+            if start in ring:
+                message = "A realm cannot lie in itself or in a realm that it contains."
+                raise Conflict("realm.cycle", message, conflicts=[start])
+            seen |= ring
+            around = {edge.to_id for each in ring for edge in await draft.edges(WITHIN, each)}
+            ring = around - seen
         draft.join(WITHIN, start, realm)
 
     return await draft.settle(wanted, held, join, reason="it lies there no longer")
-
-
-async def _require_no_cycle(draft: WorldDraft, start: EntityId, realm: EntityId) -> None:
-    seen: set[EntityId] = set()
-    ring = {realm}
-    while ring and len(seen) < _ANCESTORS_MAX:
-        if start in ring:
-            message = "A realm cannot lie in itself or in a realm that it contains."
-            raise Conflict("realm.cycle", message, conflicts=[start])
-        seen |= ring
-        around = {edge.to_id for each in ring for edge in await draft.edges(WITHIN, each)}
-        ring = around - seen
 
 
 async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: bool) -> bool:
@@ -673,23 +669,19 @@ async def create_part(
 
     async def write(draft: WorldDraft) -> None:
         named = part if part.key else replace(part, key=draft.new_id("part"))
-        await _create(draft, named, player=player)
+        part_id = id_of(draft, named)
+        await draft.require_new(part_id)
+        await declare_part(draft, named, player=player)
+        if isinstance(named, Place | Realm):
+            around = named.realms if isinstance(named, Place) else named.within
+            await join_realms(draft, part_id, around)
+            await tie_up(draft, part_id, named.ties)
+        if isinstance(named, Place):
+            for way in named.exits:
+                await join_both_ways(draft, part_id, named.key, way)
 
     receipt = await change_world(canon, caller, world, write)
     return the_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
-
-
-async def _create(draft: WorldDraft, part: AtlasPart, *, player: bool) -> None:
-    part_id = id_of(draft, part)
-    await draft.require_new(part_id)
-    await declare_part(draft, part, player=player)
-    if isinstance(part, Place | Realm):
-        around = part.realms if isinstance(part, Place) else part.within
-        await join_realms(draft, part_id, around)
-        await tie_up(draft, part_id, part.ties)
-    if isinstance(part, Place):
-        for way in part.exits:
-            await join_both_ways(draft, part_id, part.key, way)
 
 
 @changing

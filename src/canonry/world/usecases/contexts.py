@@ -290,7 +290,10 @@ async def get_changes(
     since = instant_of(start)
     new = [each for each in events if (each.time_ref or each.created_at) > since]
     was, now = _exits(before), _exits(after)
-    here, there = _people(before), _people(after)
+    here, there = (
+        [*(edge.from_id for edge in each.players), *(one.id for one in each.characters)]
+        for each in (before, after)
+    )
     texts, told = (
         {kind: upon.value for kind, upon in each.layers.items()} for each in (before, after)
     )
@@ -314,10 +317,6 @@ def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]
         (kind_of(edge), edge.to_id, bool(edge.properties.get("blocked"))): edge
         for edge in context.exits
     }
-
-
-def _people(context: LocationContext) -> Sequence[str]:
-    return [*(edge.from_id for edge in context.players), *(one.id for one in context.characters)]
 
 
 LOOKED_AT: Final = 5_000

@@ -246,27 +246,23 @@ async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
         for name in ("tags", "narrative_tags")
         for tag in thing.properties.get(name) or ()
     )
-    caster = _caster(found, [item.name for item in held], marks)
-    reasons = [] if place else ["the caster's location is not known"]
-    reasons += ["the rulebook has no such spell"] if rules is None else objections(rules, caster)
-    return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
-
-
-def _caster(player: Entity, held: Sequence[str], marks: frozenset[str]) -> Caster:
-    own = player.properties
+    own = found.properties
     attributes: Mapping[str, Any] = own.get("attributes") or {}
     conditions = (*_texts(own.get("conditions")), *_texts(attributes.get("conditions")))
     spells, slots = attributes.get("spells"), attributes.get("spellSlots")
-    return Caster(
-        alive=person_of(player).alive,
+    caster = Caster(
+        alive=person_of(found).alive,
         conditions=frozenset(each.casefold() for each in conditions),
         marks=marks,
-        held=tuple(held),
+        held=tuple([item.name for item in held]),
         spells=frozenset(map(str.casefold, _texts(spells))) if isinstance(spells, list) else None,
         slots={str(level): n for level, n in slots.items() if isinstance(n, int)}
         if isinstance(slots, Mapping)
         else None,
     )
+    reasons = [] if place else ["the caster's location is not known"]
+    reasons += ["the rulebook has no such spell"] if rules is None else objections(rules, caster)
+    return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -4,30 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
-from typing import Final
+from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
-from canonry.log.folding import thing_key
+from canonry.log.folding import relations_key, thing_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import EventDraft, Relation, RelationDraft
 from canonry.log.schemas.world_types import EXIT, HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
-from canonry.readmodels.edges import (
-    Direction,
-    Reached,
-    Tick,
-    blocked_at,
-    reached_from,
-    tick_of,
-    travel_ms,
-)
+from canonry.readmodels.edges import Direction, Reached, Tick, reached_from, tick_of, travel_ms
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import EntityId
+from canonry.values.ids import EntityId, RelationId
 from canonry.values.observations import ObservationDraft
-from canonry.world.domain.admission.schema import no_passage
+from canonry.world.domain.admission.schema import no_passage, not_here
 from canonry.world.domain.atlas import thing_id_of
-from canonry.world.domain.checks import KnownWay, way_of
+from canonry.world.domain.checks import KnownWay, person_of, way_of
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, change_world
 
 CLOCK: Final = "properties.clock"
@@ -71,6 +63,10 @@ async def write_move(draft: WorldDraft, move: Move) -> None:
     """Write that a mover goes; raises as `move_mover` does."""
     mover_id = thing_id_of(draft.space, move.mover)
     kind = await draft.require(mover_id, *MOVERS)
+    mover = await draft.existing(mover_id) if move.teleport_to is None else None
+    gone = None if mover is None else not_here(person_of(mover))
+    if gone is not None:
+        raise Conflict(gone.rule, gone.reason, path="/moverId", conflicts=[mover_id])
     positions = await draft.latest_edges(LOCATED_IN, mover_id, kinds=(*MOVERS, ""))
     if not positions:
         raise Conflict("move.nowhere", "The mover has no known location.", conflicts=[mover_id])
@@ -106,24 +102,16 @@ async def _target(
     direction = Direction(move.direction or "")
     for way in await draft.edges(EXIT, here, kinds=(direction,)):
         draft.reads.add(thing_key(way.id))
-        await _require_open(draft, way, mover)
+        step = way_of(way, tick_of(draft.at))
+        needed = None if step is None or step.requires is None else EntityId(step.requires)
+        keys = () if needed is None else await draft.edges(HELD_BY, needed)
+        held = [str(edge.from_id) for edge in keys if edge.to_id == mover]
+        if (refused := no_passage(step, direction, held)) is not None:
+            raise Conflict(refused.rule, refused.reason, path="/direction", conflicts=[way.id])
         await draft.require(way.to_id, WorldType.LOCATION)
         return way.to_id, travel_ms(direction, way.properties.get("travel_ms"))
     message = f"No exit leads {direction} from there."
     raise Conflict("exit.unknown", message, path="/direction", conflicts=[here])
-
-
-async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
-    if blocked_at(way, tick_of(draft.at)):
-        message = "This exit is blocked. The exit of the location has the reason."
-        raise Conflict("exit.blocked", message, path="/direction", conflicts=[way.id])
-    item = way.properties.get("requires")
-    if item is None:
-        return
-    holders = {edge.to_id for edge in await draft.edges(HELD_BY, EntityId(str(item)))}
-    if mover not in holders:
-        message = "This exit requires an item that the mover does not hold."
-        raise Conflict("exit.needs-item", message, path="/direction", conflicts=[str(item)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,10 +164,34 @@ async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
     if not new.anywhere and place != await _place_of(draft, target):
         message = "The holders are at different locations. Move one of them first."
         raise Conflict("item.elsewhere", message, conflicts=[edge.to_id, target])
-    heir = draft.join(HELD_BY, item, target)
+    count = int(await draft.own(item, "quantity") or 1)
+    stack = await add_to_stack(draft, item, target, count)
+    heir = draft.join(HELD_BY, item, target) if stack is None else RelationId(stack.id)
     draft.end(edge, heir=heir, reason="handed on")
     involved = (item, edge.to_id, target, place)
     draft.happen(f"handed/{item}", "Item.Transfer", involved, {"actor_kind": "system"})
+
+
+async def add_to_stack(
+    draft: WorldDraft, item: EntityId, holder: EntityId, count: int
+) -> RelationDraft | None:
+    """Add so many of an item to a stack of its kind that the holder has; return that one's edge."""
+
+    async def told(one: EntityId) -> list[Any]:
+        own = [await draft.own(one, name) for name in ("item_type", "quantity", "key")]
+        return [await draft.value(one, "name"), await draft.value(one, "description"), *own]
+
+    *kind, has, key = await told(item)
+    draft.reads.add(relations_key(holder))
+    # At a tick that is over, the holder had other items than now.
+    for edge in () if draft.past else await draft.edges(HELD_BY, holder, outward=False):
+        *other, had, its_key = await told(edge.from_id)
+        several = int(has or 1) > 1 or int(had or 1) > 1
+        is_stack = several or key == item or its_key == edge.from_id
+        if edge.from_id != item and other == kind and is_stack:
+            draft.observe(edge.from_id, {"properties.quantity": int(had or 1) + count})
+            return edge
+    return None
 
 
 async def _place_of(draft: WorldDraft, holder: EntityId) -> EntityId:

@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import product
 from typing import Any, Final
 
-from canonry.canon.judging.comparing.conflicts import Stated, conflict
+from canonry.canon.judging.clashes import conflict
 from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
+from canonry.language.reading.reading import read_statements
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, MOVERS, LoreType, WorldType
@@ -18,6 +20,7 @@ from canonry.readmodels.passages import Collection
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, content_id
 from canonry.values.json_values import encode_json
+from canonry.values.statements import Statement
 from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.admission.schema import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
@@ -304,12 +307,13 @@ async def check_narration(
 def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
     """Return sentences of a narration that contradict statements of the lore."""
     found = []
+    names = {each.name: each.id for each in scene.known}
     for sentence in sentences_of(narration, scene.known):
         if sentence.open:
             continue
+        said = read_statements(sentence.text, names)
         for told in scene.lore:
-            clash = conflict(Stated(statement=told.text), Stated(statement=sentence.text))
-            if clash is not None and clash.grade is Grade.CONTRADICTION:
+            if _contradict(read_statements(told.text, names), said):
                 found.append(
                     Violation(
                         constraint=NarrationLimit.LORE, start=sentence.start, end=sentence.end,
@@ -318,6 +322,15 @@ def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
                 )  # fmt: skip
                 break
     return found
+
+
+def _contradict(held: Iterable[Statement], said: Iterable[Statement]) -> bool:
+    """Tell whether statements of one moment contradict each other; a change is none."""
+    clashes = (conflict(one, other) for one, other in product(held, said))
+    return any(
+        found is not None and found.grade is Grade.CONTRADICTION and not found.ends_earlier
+        for found in clashes
+    )
 
 
 def _covered(one: Violation, found: Sequence[Violation]) -> bool:

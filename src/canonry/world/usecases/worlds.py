@@ -15,8 +15,9 @@ from canonry.canon.judging.known_things import (
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.get_entity_as_of import entity_at, told_until
+from canonry.canon.session.narrowing import entities_then, told_until
 from canonry.canon.session.paging import every_item
+from canonry.canon.session.what_holds import moment_at
 from canonry.log.entries import Entry, Made, RelationEnded, Thing, Tombstone
 from canonry.log.folding import edge_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
@@ -248,11 +249,10 @@ class WorldAt:
         if self.tick >= self.world.now:  # nothing is dated later than the clock
             return things
         told = await told_until(self.canon, self.world.space, things.values(), self.at)
-        past = {
-            name: thing if name in told else await _then(self.canon, thing, self.at)
-            for name, thing in things.items()
-        }
-        return {name: thing for name, thing in past.items() if thing is not None}
+        older = [thing for name, thing in things.items() if name not in told]
+        past = await _then(self.canon, older, self.at)
+        there = {name: thing if name in told else past.get(name) for name, thing in things.items()}
+        return {name: thing for name, thing in there.items() if thing is not None}
 
     async def edges(
         self,
@@ -306,12 +306,9 @@ def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> World
     return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)
 
 
-async def _then(canon: Canon, thing: Entity, at: Instant) -> Entity | None:
-    """Return the item at that instant; None if it did not exist yet."""
-    try:
-        return await entity_at(canon, thing, at, in_turn=False)
-    except NotFound:
-        return None
+def _then(canon: Canon, things: Sequence[Entity], at: Instant) -> Awaitable[Mapping[str, Entity]]:
+    """Return those of the items that existed at that instant, as they were."""
+    return entities_then(canon, things, moment_at(at), by_id=False, in_turn=False)
 
 
 def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
@@ -381,13 +378,24 @@ class WorldDraft:
             self.reads.add(thing_key(thing_id))
         return self._known[thing_id]
 
+    async def existing(self, thing_id: str) -> Entity | None:
+        """Return the stored item as it is at the tick of the draft; None if there is none then."""
+        thing = await self.find(thing_id)
+        if thing is None or thing.level is not CanonLevel.CANON:
+            return None
+        return (await _then(self.canon, (thing,), self.at)).get(thing.id) if self.past else thing
+
     async def own(self, thing_id: str, name: str) -> Any:
         """Return a property of an item from the draft or else the store; None if unset."""
+        return await self.value(thing_id, PROPERTY_PREFIX + name)
+
+    async def value(self, thing_id: str, name: str) -> Any:
+        """Return a field of an item from the draft or else the store; None if unset."""
         told = self._told.get(thing_id, {})
-        if PROPERTY_PREFIX + name in told:
-            return told[PROPERTY_PREFIX + name]
+        if name in told:
+            return told[name]
         found = await self.find(thing_id)
-        return None if found is None else found.properties.get(name)
+        return None if found is None else _value_of(found, name)
 
     async def is_erased(self, thing_id: str) -> bool:
         """Tell whether an item was erased; an import does not write it again."""
@@ -400,12 +408,8 @@ class WorldDraft:
         Raises:
             NotFound: `<type>.unknown`.
         """
-        thing = await self.find(thing_id)
-        known: str | None = self._declared.get(thing_id)
-        if known is None and thing is not None and thing.level is CanonLevel.CANON:
-            # One that had not come into being by the tick of the draft cannot be required.
-            was = not self.past or await _then(self.canon, thing, self.at) is not None
-            known = thing.entity_type if was else None
+        thing = await self.existing(thing_id)
+        known = self._declared.get(thing_id) or (None if thing is None else thing.entity_type)
         if known not in types:
             raise not_in_world(thing_id, *types)
         return WorldType(known)
@@ -451,7 +455,10 @@ class WorldDraft:
         self._require_free(thing_id)
         self._declared[thing_id] = entity_type
         given = {key: value for key, value in properties.items() if value is not None}
+        fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
+        fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
         if old is None:
+            self._told[thing_id] = fields
             first = {"version": 1} if entity_type is WorldType.LOCATION else {}
             _, made = make_entity(
                 lambda label: thing_id if label == "entity" else self.new_id(f"{thing_id}/{label}"),
@@ -468,8 +475,6 @@ class WorldDraft:
         if old.entity_type != entity_type:
             message = f"This key belongs to a {old.entity_type}. Use another key."
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
-        fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
-        fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
         news = {key: value for key, value in fields.items() if _value_of(old, key) != value}
         if news and entity_type is WorldType.LOCATION:
             news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1

@@ -13,6 +13,7 @@ GATES: Final[tuple[Gate, ...]] = (
     proposals.TARGET_NOT_RETCONNED,
     proposals.EVIDENCE_RESOLVES,
     proposals.SCORE_REACHES_THRESHOLD,
+    states.ENTITY_KNOWN,
     states.AXIOM_HOLDS,
     events.CAUSES_ACYCLIC,
     events.CAUSES_IN_ORDER,

@@ -1,25 +1,24 @@
 """Gates on events: causes, living actors, and duplicates."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
-from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.contents import EventContent, FactContent
+from canonry.canon.judging.candidates import Candidate, Unreadable
+from canonry.canon.judging.contents import Content, EventContent, FactContent
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
 from canonry.canon.judging.known_things import retold
-from canonry.canon.judging.relation_lines import PLACE, standing_line
+from canonry.canon.judging.relation_lines import PLACE, lies_within, standing_line
 from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import entity_of, statements_of
 from canonry.canon.judging.state_tags import authority_of, conflicts_of, held_at, tag_held
-from canonry.language.clauses.frames import Standing, lemma, words_of
-from canonry.language.clauses.keys import stems_in
-from canonry.language.clauses.reading import frames_of
-from canonry.language.words.frame_words import RESTING
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
+from canonry.values.attributes.table import attribute
 from canonry.values.fields import Reference
-from canonry.values.ids import EntityId
 from canonry.values.moments import Moment, same_scene
-from canonry.values.state_tags import DEAD
+from canonry.values.state_tags import is_gone
+from canonry.values.statements import Phase, Statement
 
 WALK_MAX: Final = 500
 
@@ -86,70 +85,79 @@ CAUSES_IN_ORDER: Final = Gate(id="gate:causes-in-order", examine=_examine_causes
 
 
 def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Object to acts of the dead after their death.
+    """Object to acts of the dead after their death, and to the use of what is destroyed.
 
-    Their involvement only causes a warning, as do acts in the words of a fact.
+    The dead begin nothing that only the living do: they join nobody and become angry no more. An
+    involvement without an act only causes a warning.
     """
     content = candidate.content
-    if not isinstance(content, EventContent | FactContent):
-        return
-    for reference in content.involved:
-        entity = view.entity(reference)
-        if entity is not None:
-            yield from _object_to_dead(
-                candidate, content, entity, view, acts=reference in content.actors
-            )
+    acting, told = _actors(content, view), _living_in(content, view)
+    involved = content.involved if isinstance(content, EventContent) else ()
+    named = (*map(view.entity, involved), *map(partial(entity_of, view), sorted(acting | told)))
+    for entity in {one.id: one for one in named if one is not None}.values():
+        words = isinstance(content, FactContent) and entity.id not in acting
+        acts = entity.id in acting or entity.id in told
+        yield from _object_to_dead(candidate, entity, view, acts=acts, only_told=words)
+
+
+def _actors(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+    """Return the ids of the actors that a claim names."""
+    actors = content.actors if isinstance(content, EventContent | FactContent) else ()
+    named = (view.entity(reference) for reference in actors)
+    return frozenset(one.id for one in named if one is not None)
+
+
+def _living_in(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+    """Return the ids of those that begin something that only the living do."""
+    if isinstance(content, Unreadable):
+        return frozenset()
+    said = statements_of(content, view)
+    dated = not isinstance(content, FactContent) or content.time_ref is not None
+    # Without a time, the past tense may tell of the entity's life.
+    past = {one.subject for one in said if one.phase is Phase.WAS and not dated}
+    return frozenset(
+        each
+        for one in said
+        if not one.implied and (one.held or (dated and one.holds and one.phase is Phase.WAS))
+        for each in _living_ends(one)
+        if each not in past
+    )
+
+
+_SUFFERED: Final = "does:be_"
+"""How attributes begin that name what is done to the subject, such as `does:be_mourn`."""
+
+
+def _living_ends(said: Statement) -> Iterator[str]:
+    living = attribute(said.attribute).living
+    if "subject" in living and not said.attribute.startswith(_SUFFERED):
+        yield said.subject
+    if "value" in living and isinstance(said.value, str):
+        yield said.value
 
 
 def _object_to_dead(
-    candidate: Candidate,
-    content: EventContent | FactContent,
-    entity: Entity,
-    view: SliceView,
-    *,
-    acts: bool,
+    candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, only_told: bool
 ) -> Iterator[Objection]:
     now = candidate.moment
     for tag, change in held_at(entity, now).items():
-        if tag.casefold() not in DEAD or same_scene(now, change.moment):
-            continue
-        if isinstance(content, FactContent) and not (acts or _is_told_to_act(content, entity)):
+        if not is_gone(tag) or same_scene(now, change.moment):
             continue
         held = tag_held(view, entity, change)
-        involved = isinstance(content, EventContent) and not acts
-        verb = "is involved in it" if involved else "acts in it"
+        # Of an end without a date and an act with one, nobody said which came first.
+        unordered = now.at is not None and change.moment.at is None
+        certain = acts and not only_told and not unordered
+        verb = "acts in it" if acts else "is involved in it"
         yield Objection(
-            weight=Weight.CONTRADICTS if acts else Weight.WARNS,
+            weight=Weight.CONTRADICTS if certain else Weight.WARNS,
             rationale=f"{entity.name} {verb} but is {tag} then",
             conflicts=conflicts_of(held),
-            rivals=(held,) if acts else (),
+            rivals=(held,) if certain else (),
             authority=authority_of(view, entity, change, now),
         )
 
 
-def _is_told_to_act(content: FactContent, entity: Entity) -> bool:
-    """Tell whether the words of a fact let the entity act at their time.
-
-    An undated statement in the past tense may be about the entity's life.
-    """
-    named = stems_in(" ".join(sorted(entity.known_as)))
-    return any(
-        frame.verb not in _AT_REST
-        and not (frame.negative or frame.modal or frame.standing is not Standing.TOLD)
-        and (content.time_ref is not None or not (frame.past or frame.perfect))
-        and bool(frame.subject)
-        and words_of(frame.subject) <= named
-        for frame in frames_of(content.statement)
-    )
-
-
-_AT_REST: Final = frozenset(("", "be", "have", *map(lemma, RESTING)))
-"""Verbs of the states of the dead and of their fate."""
-
 ACTOR_ALIVE: Final = Gate(id="gate:actor-alive", examine=_examine_actor_alive)
-
-
-DEPTH_MAX: Final = 8
 
 
 def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -165,13 +173,10 @@ def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Ob
         return
     for reference in content.actors:
         actor = view.entity(reference)
-        if actor is not None and not _plays_there(candidate, actor, place):
+        scene = candidate.scene
+        here = () if scene is None or scene.location_ref != place.id else scene.participants
+        if actor is not None and actor.id not in here:
             yield from _elsewhere(candidate.moment, actor, place, view)
-
-
-def _plays_there(candidate: Candidate, actor: Entity, place: Entity) -> bool:
-    scene = candidate.scene
-    return scene is not None and scene.location_ref == place.id and actor.id in scene.participants
 
 
 def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> Iterator[Objection]:
@@ -182,7 +187,7 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
         there = view.entity(Reference(relation.to_id))
         if there is None:
             continue
-        if _lies_within(there.id, place.id, view) or _lies_within(place.id, there.id, view):
+        if lies_within(there, place, view) or lies_within(place, there, view):
             continue
         yield Objection(
             weight=Weight.CONTRADICTS,
@@ -191,17 +196,6 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
             rivals=(relation.id,),
             authority=relation.authority,
         )
-
-
-def _lies_within(inner: EntityId, outer: EntityId, view: SliceView) -> bool:
-    """Tell whether `inner` is `outer` or lies in it through a chain of places."""
-    here = view.entity(Reference(inner))
-    for _step in range(DEPTH_MAX):
-        if here is None or here.id == outer:
-            break
-        above = [r for r in view.relations(here, PLACE, "out") if r.current]
-        here = view.entity(Reference(above[-1].to_id)) if above else None
-    return here is not None and here.id == outer
 
 
 ACTOR_PRESENT: Final = Gate(id="gate:actor-present", examine=_examine_actor_present)

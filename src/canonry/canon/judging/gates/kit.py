@@ -7,6 +7,7 @@ gates into a verdict with the rule, the conflicting ids, and the keys that were 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from canonry.canon.judging.candidates import Candidate
@@ -26,22 +27,28 @@ ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
 class Weight(StrEnum):
     """The effect of an objection on the proposal.
 
-    `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: conflicting canon is
-    retconned if the proposal outranks it. `SUPERSEDES`: the earlier statement ends. `ENDS`: the
-    same, for a proposal that only ends it. A lower authority cannot end the statement of a higher
-    one, so the proposal waits for review. `PRECEDES`: the proposal holds until the later statement,
-    whatever the order of acceptance. `WARNS`: a possible conflict that changes nothing.
+    `REFUSES`: no authority helps. `DEFERS`: it stays pending. `ASKS`: the same, until a keeper
+    says whether it is about the conflicting item. `CONTRADICTS`: conflicting canon is
+    retconned if the proposal outranks it. `CORRECTS`: the proposal names it as wrong. `SUPERSEDES`:
+    the earlier statement ends. `ENDS`: the same, for a proposal that only ends it. A lower
+    authority cannot end or correct the statement of a higher one, so the proposal waits for review.
+    `PRECEDES`: the proposal holds until the later statement, whatever the order of acceptance.
+    `WARNS`: a possible conflict that changes nothing.
     """
 
     REFUSES = "refuses"
     DEFERS = "defers"
+    ASKS = "asks"
     CONTRADICTS = "contradicts"
+    CORRECTS = "corrects"
     SUPERSEDES = "supersedes"
     ENDS = "ends"
     PRECEDES = "precedes"
     WARNS = "warns"
 
 
+_WAITING: Final = (Weight.REFUSES, Weight.DEFERS, Weight.ASKS)
+_POSSIBLE: Final = (Weight.WARNS, Weight.ASKS)
 Rival: TypeAlias = TagHeld | str
 """A conflicting statement: a tag, or the id of a fact, relation or event."""
 
@@ -51,8 +58,6 @@ class Objection:
     """The finding of a gate; `authority` is the highest authority behind the conflicts.
 
     `taken_back`: a later turn of the same scene corrects them, so equal authority is enough.
-    `dated`: the proposal has a start and they have none, or it was stated later; if its authority
-    is enough, they end there instead of being retconned.
     """
 
     weight: Weight
@@ -61,7 +66,6 @@ class Objection:
     rivals: tuple[Rival, ...] = ()
     authority: Authority = Authority.SYSTEM
     taken_back: bool = False
-    dated: bool = False
     rule: str = ""
 
     def yields_to(self, word: Authority) -> bool:
@@ -94,6 +98,7 @@ class Verdict:
 
     `graded` lists contradictions and possible conflicts. `retcons` are retconned, `supersedes` end
     because of the statement, `ends` are ended explicitly, `heirs` are later statements that end it.
+    `endings` tell what ended: the ids of the items, with what they say.
     `reads` are the keys read, and `wanted` the lookups to load before the verdict counts.
     """
 
@@ -106,6 +111,7 @@ class Verdict:
     supersedes: tuple[Rival, ...] = ()
     ends: tuple[Rival, ...] = ()
     heirs: tuple[Rival, ...] = ()
+    endings: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     audience: Audience = EVERYBODY
     reads: frozenset[str] = frozenset()
@@ -134,7 +140,7 @@ def judge(
     """
     view = SliceView(known, policy, viewer)
     proposal = view.thing(candidate.proposal.id)
-    waived = proposal.waived if isinstance(proposal, Proposal) else ()
+    waived = set(proposal.waived) if isinstance(proposal, Proposal) else set[str]()
     score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
     found: list[Objection] = []
     light: Objection | None = None
@@ -145,20 +151,14 @@ def judge(
             told = revised(objection, rule=gate.id)
             if gate.id == ACCEPTED_RULE:
                 light = told
-            elif told.weight in {Weight.REFUSES, Weight.DEFERS}:
+            elif told.weight in _WAITING and not (told.weight is Weight.ASKS and overruling):
                 return _turned_away((light or told,), score, view)
-            elif not _is_waived(told, waived):
+            elif told.weight not in _POSSIBLE or {*told.conflicts} - waived or not told.conflicts:
                 found.append(told)
     if light is not None:
         named = [one for one in found if one.weight in {Weight.CONTRADICTS, Weight.WARNS}]
         return _turned_away((light, *named), score, view)
     return _weighed(found, score, view, overruling=overruling)
-
-
-def _is_waived(objection: Objection, waived: Sequence[str]) -> bool:
-    """Tell whether all its possible conflicts were waived."""
-    named = set(objection.conflicts)
-    return objection.weight is Weight.WARNS and bool(named) and named <= set(waived)
 
 
 def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
@@ -177,64 +177,64 @@ def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView)
 
 
 def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
-    against = [one for one in found if one.weight is Weight.CONTRADICTS]
+    against = [one for one in found if one.weight in {Weight.CORRECTS, Weight.CONTRADICTS}]
     word = Authority.GM if overruling else score.authority
-    lost = [one for one in against if not one.yields_to(word)]
+    strict = (one for one in against if one.weight is Weight.CONTRADICTS)
+    lost = [one for one in strict if not one.yields_to(word)]
     doubts = [one for one in found if one.weight is Weight.WARNS]
-    warnings = tuple([one.rationale for one in doubts])
-    reads, wanted = frozenset(view.read), frozenset(view.wanted)
+    given = partial(
+        Verdict,
+        score=score,
+        warnings=tuple([one.rationale for one in doubts]),
+        reads=frozenset(view.read),
+        wanted=frozenset(view.wanted),
+    )
     if lost:
-        return Verdict(
+        return given(
             status=ProposalStatus.REJECTED,
             rule=lost[0].rule,
             rationale="; ".join(dict.fromkeys(one.rationale for one in lost)),
-            score=score,
             graded=_graded((*lost, *doubts)),
-            warnings=warnings,
-            reads=reads,
-            wanted=wanted,
         )
     unheard = [
-        one
-        for one in found
-        if one.weight in {Weight.SUPERSEDES, Weight.ENDS} and not may_end(word, one.authority)
+        one for one in found if one.weight in _WITH_EQUAL and not may_end(word, one.authority)
     ]
     if unheard:
-        return Verdict(
+        return given(
             status=ProposalStatus.PENDING,
             rule=unheard[0].rule,
             rationale=_review(unheard, score),
-            score=score,
             graded=_graded((*unheard, *doubts)),
-            warnings=warnings,
-            reads=reads,
-            wanted=wanted,
         )
-    fallen = [one for one in against if not one.dated]
-    ended = [one for one in found if one.weight is Weight.SUPERSEDES or one.dated]
+    ended = [one for one in found if one.weight is Weight.SUPERSEDES]
     heirs = [one for one in found if one.weight is Weight.PRECEDES]
     deciding = against or ended
-    return Verdict(
+    return given(
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
-        rationale=_reason(fallen, ended, heirs, score, warnings),
-        score=score,
+        rationale=_reason(against, ended, heirs, score, doubts),
         graded=_graded((*against, *doubts)),
-        retcons=_each(rival for one in fallen for rival in one.rivals),
+        retcons=_each(rival for one in against for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
         heirs=_each(rival for one in heirs for rival in one.rivals),
-        warnings=warnings,
-        reads=reads,
-        wanted=wanted,
+        endings=_each(
+            (named, one.rationale)
+            for one in found
+            if one.weight in {Weight.SUPERSEDES, Weight.ENDS}
+            for named in one.conflicts
+        ),
     )
+
+
+_WITH_EQUAL: Final = frozenset({Weight.CORRECTS, Weight.SUPERSEDES, Weight.ENDS})
 
 
 def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
     """Return the conflicts of the objections, each once, with the more serious grade."""
     found: dict[str, GradedConflict] = {}
-    for one in sorted(objections, key=lambda each: each.weight is Weight.WARNS):
-        grade = Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION
+    for one in sorted(objections, key=lambda each: each.weight in _POSSIBLE):
+        grade = Grade.POSSIBLE if one.weight in _POSSIBLE else Grade.CONTRADICTION
         for named in one.conflicts:
             found.setdefault(named, GradedConflict(id=named, grade=grade, reason=one.rationale))
     return tuple(found.values())
@@ -251,7 +251,7 @@ def _reason(
     ended: list[Objection],
     heirs: list[Objection],
     score: Score,
-    warnings: tuple[str, ...],
+    doubts: list[Objection],
 ) -> str:
     said = f"accepted on the authority {score.authority} with a score of {score.value:g}"
     parts = [
@@ -259,7 +259,7 @@ def _reason(
         *[f"retconned: {one.rationale}" for one in against],
         *[f"superseded: {one.rationale}" for one in ended],
         *[f"ended by later canon: {one.rationale}" for one in heirs],
-        *[f"warning: {one}" for one in warnings],
+        *[f"warning: {one.rationale}" for one in doubts],
     ]
     return "; ".join(dict.fromkeys(parts))
 

@@ -17,11 +17,11 @@ from canonry.canon.judging.relation_lines import misplacing
 from canonry.canon.judging.slices import SliceView, score_of, standing_of
 from canonry.log.entries import THING_KINDS, Tombstone
 from canonry.log.items.entities import Entity, EntityClass
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.values.fields import Reference
-from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
+from canonry.values.provenance import Authority, CanonLevel
 
 
 def _examine_content_readable(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -92,21 +92,25 @@ def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[O
             yield from _two_ends(candidate, content, view)
         case StateChangeContent(entity=reference):
             yield from _all_are((reference,), Entity, "an entity", view)
-            yield from _instance(reference, view)
+            entity = view.entity(reference)
+            if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
+                yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
         case EventContent() as content:
             yield from _all_are(content.involved, Entity, "an entity", view)
             yield from _all_are((*content.causes, *content.caused_by), Event, "an event", view)
-            yield from _location(content.location, view)
+            place = None if content.location is None else view.entity(content.location)
+            if place is not None and place.entity_type != EntityType.LOCATION:
+                yield _misfit(f"{content.location} must be a location", place.id)
         case FactContent() as content:
             yield from _all_are(content.involved, Entity, "an entity", view)
-            replaced = () if content.replaces is None else (content.replaces,)
-            yield from _all_are(replaced, Fact, "a fact", view)
         case _:
             return
+    if (wrong := getattr(candidate.content, "replaces", None)) is not None:
+        yield from _all_are((wrong,), (Fact, Event, Relation), "a fact, event or relation", view)
 
 
 def _all_are(
-    references: tuple[Reference, ...], kind: type, what: str, view: SliceView
+    references: tuple[Reference, ...], kind: type | tuple[type, ...], what: str, view: SliceView
 ) -> Iterator[Objection]:
     for reference in references:
         thing = view.referred(reference)
@@ -139,18 +143,6 @@ def _two_ends(
         yield _misfit(wrong[0], *wrong[1])
 
 
-def _instance(reference: Reference, view: SliceView) -> Iterator[Objection]:
-    entity = view.entity(reference)
-    if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
-        yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
-
-
-def _location(reference: Reference | None, view: SliceView) -> Iterator[Objection]:
-    entity = None if reference is None else view.entity(reference)
-    if entity is not None and entity.entity_type != EntityType.LOCATION:
-        yield _misfit(f"{reference} must be a location", entity.id)
-
-
 def _misfit(rationale: str, *conflicts: str) -> Objection:
     return Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=conflicts)
 
@@ -162,9 +154,14 @@ def _examine_target_not_retconned(candidate: Candidate, view: SliceView) -> Iter
     """Refuse references to retconned items."""
     if isinstance(candidate.content, Unreadable):
         return
+    wrong = candidate.corrects
     for reference in references_of(candidate.content):
-        thing = view.referred(reference)
-        if isinstance(thing, Entity | Event | Fact) and thing.level is not CanonLevel.CANON:
+        corrected = wrong is not None and str(reference) == wrong.id
+        thing = wrong if corrected else view.referred(reference)
+        if (
+            isinstance(thing, Entity | Event | Fact | Relation)
+            and thing.level is not CanonLevel.CANON
+        ):
             rationale = f"it names {reference}, which is {thing.level} and not canon"
             yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
 
@@ -174,20 +171,11 @@ TARGET_NOT_RETCONNED: Final = Gate(
 )
 
 
-_EVIDENCE_KINDS: Final = {
-    EvidenceKind.SOURCE: "source",
-    EvidenceKind.TURN: "turn",
-    EvidenceKind.SCENE: "scene",
-    EvidenceKind.SNIPPET: "snippet",
-    EvidenceKind.RULE: "axiom",
-}
-
-
 def _examine_evidence_resolves(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     """Refuse evidence that cannot be found."""
     for evidence in candidate.evidence:
         thing = view.cited(evidence.ref)
-        if thing is None or THING_KINDS[type(thing)] != _EVIDENCE_KINDS[evidence.kind]:
+        if thing is None or THING_KINDS[type(thing)] != evidence.kind.thing:
             rationale = f"its evidence {evidence} does not exist"
             yield Objection(weight=Weight.REFUSES, rationale=rationale)
         elif thing.space != candidate.proposal.space:

@@ -1,176 +1,337 @@
-"""Gates on facts: denials and replacements."""
+"""Gates on statements: facts, relations and states that cannot hold beside the canon."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
-from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.comparing.conflicts import (
-    Stated,
-    candidates_of,
-    conflict,
-    ends,
-    standings_of,
-    tells_an_end,
-    unread,
-    when_dated,
+from canonry.canon.judging.candidates import Candidate, Unreadable
+from canonry.canon.judging.clashes import Order, StatementClash, conflict
+from canonry.canon.judging.contents import (
+    Content,
+    EntityContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+    end_of,
 )
-from canonry.canon.judging.comparing.findings import When
-from canonry.canon.judging.contents import FactContent, end_of
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.relation_lines import lies_within
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.state_tags import still_stands
-from canonry.log.items.facts import Fact
+from canonry.canon.judging.standing_statements import (
+    Standing,
+    entity_of,
+    keys_of_rivals,
+    standings_beside,
+    standings_of,
+    statements_of,
+)
+from canonry.canon.judging.state_tags import TagHeld
+from canonry.language.texts.sentences import plain_statement
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade
-from canonry.values.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
-from canonry.values.provenance import Authority
+from canonry.log.schemas.narrative import relation_type
+from canonry.values.attributes.table import attribute
+from canonry.values.fields import Reference
+from canonry.values.moments import (
+    AFTER_ALL,
+    NOW,
+    Instant,
+    Moment,
+    arranged,
+    at_once,
+    comes_after,
+    overlaps,
+)
+from canonry.values.moments import same_scene as in_one_scene
+from canonry.values.statements import PHRASE, Modality, Phase, Statement
 
-_BY_TIME: Final = {
-    When.LATER: Weight.SUPERSEDES,
-    When.EARLIER: Weight.PRECEDES,
+_POSSIBLE: Final = "possible conflict: "
+_GRAVITY: Final[Mapping[Weight, int]] = {
+    Weight.CONTRADICTS: 3,
+    Weight.SUPERSEDES: 2,
+    Weight.PRECEDES: 2,
+    Weight.WARNS: 1,
 }
 
 
 def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Object to a statement that contradicts canon about the same entities at the same time.
+    """Object to a claim that cannot hold beside the facts, relations and states of the canon.
 
-    Statements are compared by frames. Time and authority decide a contradiction, within one scene
-    as with canon; a possible conflict is only reported.
+    A later value of an attribute ends the earlier one. Two values of one moment contradict each
+    other. A conflict that depends on knowledge of the world is only reported.
     """
-    content = candidate.content
-    if not isinstance(content, FactContent):
-        return
-    entities = [view.entity(reference) for reference in content.involved]
-    about = frozenset(entity.id for entity in entities if entity is not None)
-    claim = _claimed(content, about)
-    beside = [
-        fact
-        for fact in candidates_of(view, claim)
-        if str(fact.id) != content.replaces
-        and _at_once(candidate, content, fact)
-        and still_stands(view, fact, candidate.moment)
-    ]
-    for fact, standing in standings_of(view, beside):
-        yield from _objections(candidate, fact, standing, claim)
-    for warning in unread(view, claim):
-        yield Objection(weight=Weight.WARNS, rationale=warning)
-
-
-def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
-    return Stated(
-        statement=content.statement,
-        entities=about,
-        fact_type=content.fact_type,
-        properties=content.properties,
-    )
-
-
-def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
-    end = end_of(candidate.at, content.duration)
-    return overlaps(candidate.at, end, fact.time_ref, fact.ends_at)
-
-
-def _objections(
-    candidate: Candidate, fact: Fact, standing: Stated, claim: Stated
-) -> Iterator[Objection]:
-    was_over, is_over = tells_an_end(standing.statement), tells_an_end(claim.statement)
-    when = _when(candidate, fact, ending=was_over or is_over)
-    found = conflict(standing, claim, when=when)
-    at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
-    if found is None and at_once is None and not (was_over or is_over):
-        return
-    over = is_over if when is When.EARLIER else was_over
-    if when is not When.EARLIER and ends(standing, claim):
-        yield _object_to_fact(Weight.SUPERSEDES, "one says that the other ended", fact)
-    elif when is When.EARLIER and ends(claim, standing):
-        yield _object_to_fact(Weight.PRECEDES, "one says that the other ended", fact)
-    elif found is not None and found.grade is Grade.CONTRADICTION:
-        elsewhere = _told_elsewhere(candidate, fact, when)
-        before = elsewhere is When.EARLIER
-        yield replace(
-            _object_to_fact(Weight.PRECEDES if before else Weight.CONTRADICTS, found.reason, fact),
-            taken_back=_comes_later_in_scene(candidate, fact),
-            dated=not before and (elsewhere is When.LATER or _dates_the_undated(candidate, fact)),
-        )
-    elif when is not When.ONE and at_once is not None and at_once.ends_the_earlier and not over:
-        yield _object_to_fact(_BY_TIME[when], at_once.reason, fact)
-    elif found is not None:
-        yield _object_to_fact(Weight.WARNS, found.reason, fact)
-
-
-def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> When:
-    """Return which of two contradicting statements came first, if their order counts.
-
-    A second statement of the game master in another scene is a change. Conflicting statements of
-    other authors are retconned.
-    """
-    now, said = candidate.moment, fact.moment
-    words = {candidate.proposal.authority, fact.authority}
-    if words != {Authority.GM} or when is not When.ONE or same_scene(now, said):
-        return When.ONE
-    return _by_place(now, said)
-
-
-def _dates_the_undated(candidate: Candidate, fact: Fact) -> bool:
-    """Tell whether the claim has a start and the fact has none."""
-    now = candidate.moment
-    return now.at is not None and now.place.dated and fact.time_ref is None
-
-
-def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
-    """Tell whether a later turn of the same scene states the claim, to correct the fact."""
-    now, said = candidate.moment, fact.moment
-    return same_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL
-
-
-def _when(candidate: Candidate, fact: Fact, *, ending: bool) -> When:
-    """Tell whether the claim follows the fact, precedes it, or is about the same moment.
-
-    Undated statements are about one moment, so a plain denial is a contradiction. Their order in
-    the stories counts only if the words state that something ended.
-    """
-    now = candidate.moment
-    dated = when_dated(now.at, fact.time_ref)
-    if not ending or dated is not When.ONE or same_scene(now, said := fact.moment):
-        return dated
-    return _by_place(now, said)
-
-
-def _by_place(now: Moment, said: Moment) -> When:
-    return When.LATER if comes_after(now, said) else When.EARLIER
-
-
-def _object_to_fact(weight: Weight, why: str, fact: Fact) -> Objection:
-    said = f"the fact {fact.id} says that {fact.statement}"
-    possible = weight is Weight.WARNS
-    return Objection(
-        weight=weight,
-        rationale=f"possible conflict: {said} ({why})" if possible else said,
-        conflicts=(fact.id,),
-        rivals=() if possible else (fact.id,),
-        authority=fact.authority,
-    )
+    content, now = candidate.content, candidate.moment
+    match content:
+        case FactContent() | RelationshipContent() | StateChangeContent():
+            yield from objections_to(content, statements_of(content, view), now, view)
+        case _:
+            return
 
 
 STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_statement_negated)
 
 
-def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
-    """Object to a replacement that does not outrank the replaced fact."""
-    content = candidate.content
-    if not isinstance(content, FactContent) or content.replaces is None:
+def objections_to(
+    content: Content, said: tuple[Statement, ...], now: Moment, view: SliceView
+) -> Iterator[Objection]:
+    """Yield the gravest objection of each canon item to what a claim says at a moment."""
+    if not said:
         return
-    fact = view.referred(content.replaces)
-    if isinstance(fact, Fact):
-        yield Objection(
-            weight=Weight.CONTRADICTS,
-            rationale=f"it would replace the fact {fact.id} of the authority {fact.authority}",
-            conflicts=(fact.id,),
-            rivals=(fact.id,),
-            authority=fact.authority,
-        )
+    worst: dict[object, Objection] = {}
+    for standing in standings_beside(said, now, view):
+        if _judged_elsewhere(content, standing) or not _meets(content, now, standing):
+            continue
+        for claim in said:
+            found = _objection(standing, claim, now, view, about=_about(content, view))
+            before = worst.get(standing.rival)
+            if found and (before is None or _GRAVITY[found.weight] > _GRAVITY[before.weight]):
+                worst[standing.rival] = found
+    yield from worst.values()
+    if view.crowded(keys_of_rivals(said, view)):
+        more = "it was compared with the newest facts on its subject only; there are more"
+        yield Objection(weight=Weight.WARNS, rationale=more)
+
+
+def first_heir(item: Fact | Relation, view: SliceView) -> tuple[str, Instant | None] | None:
+    """Return the id and the time of the earliest later item that ends one; None if it holds on."""
+    own = standings_of(item, view)
+    heirs = [
+        (heir.rival, heir.moment)
+        for heir in standings_beside([one.statement for one in own], item.moment, view)
+        if isinstance(heir.rival, str)
+        and heir.rival != item.id
+        and comes_after(heir.moment, item.moment)
+        and any(_ends(one, heir, view) for one in own)
+    ]
+    first = next(iter(arranged(heirs, lambda heir: heir[1])), None)
+    return None if first is None else (first[0], first[1].at)
+
+
+def ends_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
+    """Yield the items that hold when `item` begins, and that end in its favour."""
+    own = standings_of(item, view)
+    until = item.ends_at if isinstance(item, Fact) else item.until
+    for old in standings_beside([one.statement for one in own], item.moment, view):
+        thing = old.thing
+        if thing is None or thing.id == item.id or _says_the_same(thing, item):
+            continue
+        if isinstance(thing, Fact) and not overlaps(
+            item.moment.at, until, thing.time_ref, thing.ends_at
+        ):
+            continue
+        met = (_objection(old, one.statement, item.moment, view, about=one.about) for one in own)
+        if any(found is not None and found.weight is Weight.SUPERSEDES for found in met):
+            yield thing
+
+
+def _says_the_same(one: Fact | Relation, other: Fact | Relation) -> bool:
+    if not isinstance(one, Fact) or not isinstance(other, Fact):
+        return False
+    both_states = "tag" in one.properties and "tag" in other.properties
+    return both_states or plain_statement(one.statement) == plain_statement(other.statement)
+
+
+def _ends(standing: Standing, heir: Standing, view: SliceView) -> bool:
+    """Tell whether a later statement ends the one that stands, or cannot hold beside it."""
+    found = _objection(standing, heir.statement, heir.moment, view, about=heir.about)
+    return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
+
+
+def _judged_elsewhere(content: Content, standing: Standing) -> bool:
+    """Tell whether another gate compares the two, or whether they say the same."""
+    thing = standing.thing
+    match content:
+        case FactContent():
+            own = plain_statement(content.statement)
+            return isinstance(thing, Fact) and plain_statement(thing.statement) == own
+        case RelationshipContent() if isinstance(thing, Relation):
+            kind = relation_type(content.rel_type)
+            lined = (kind.one_target or kind.one_origin) and thing.rel_type == kind.name
+            return lined or thing.rel_type in kind.excludes
+        case StateChangeContent() | EntityContent():
+            documents = isinstance(thing, Fact) and "tag" in thing.properties
+            return documents or isinstance(standing.rival, TagHeld)
+        case _:
+            return False
+
+
+def _meets(content: Content, now: Moment, standing: Standing) -> bool:
+    """Tell whether a fact holds at some time of the claim."""
+    thing = standing.thing
+    if not isinstance(thing, Fact):
+        return True
+    duration = content.duration if isinstance(content, FactContent) else None
+    return overlaps(now.at, end_of(now.at, duration), thing.time_ref, thing.ends_at)
+
+
+def _about(content: Content, view: SliceView) -> frozenset[str]:
+    if not isinstance(content, FactContent):
+        return frozenset()
+    found = [view.entity(reference) for reference in content.involved]
+    return frozenset(entity.id for entity in found if entity is not None)
+
+
+def order_of(now: Moment, said: Moment) -> Order:
+    """Return the order of a claim and of what stands.
+
+    Within a scene, and between undated statements outside of scenes, nobody told an order.
+    """
+    if at_once(now, said):
+        return Order.ONE
+    dated = now.at is not None and said.at is not None and now.at != said.at
+    scenes = now.place.scene != 0 and said.place.scene != 0
+    undated = now.at is None and said.at is None
+    if not dated and (in_one_scene(now, said) or (undated and not scenes)):
+        return Order.ONE
+    return Order.LATER if comes_after(now, said) else Order.EARLIER
+
+
+_Effect: TypeAlias = tuple[Weight, str]
+"""How a claim meets a standing statement: the effect, and the reason in words."""
+
+
+def _objection(
+    standing: Standing, claim: Statement, now: Moment, view: SliceView, *, about: frozenset[str]
+) -> Objection | None:
+    held = standing.statement
+    unnamed = held.subject.startswith(PHRASE) and held.subject == claim.subject
+    if unnamed and about and standing.about and not about & standing.about:
+        return None
+    said = standing.moment
+    order = order_of(now, said)
+    found = _displaced(held, claim, order) or _compared(held, claim, order, view)
+    if found is None:
+        return None
+    weight, reason = found
+    possible = weight is Weight.WARNS
+    words = f"{_POSSIBLE}{standing.words} ({reason})" if possible else standing.words
+    return Objection(
+        weight=weight,
+        rationale=words,
+        conflicts=standing.conflicts,
+        rivals=() if possible else (standing.rival,),
+        authority=standing.authority,
+        taken_back=in_one_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL,
+    )
+
+
+def _displaced(held: Statement, claim: Statement, order: Order) -> _Effect | None:
+    """Find a place that ends because its subject is carried away, or laid down."""
+    ends = held.attribute in attribute(claim.attribute).displaces
+    if not ends or held.subject != claim.subject or not (held.held and claim.held):
+        return None
+    weight = Weight.PRECEDES if order is Order.EARLIER else Weight.SUPERSEDES
+    return (weight, "it is in one place at a time")
+
+
+def _compared(held: Statement, claim: Statement, order: Order, view: SliceView) -> _Effect | None:
+    entry = attribute(held.attribute)
+    timeless = entry.fixed or (entry.acyclic and held.subject == claim.value)
+    if order is not Order.ONE and not timeless:
+        return _in_turn(held, claim, order, view)
+    found = _clash(held, claim, order, view)
+    if found is None:
+        return None
+    changes = found.ends_earlier and not timeless
+    if changes and _changes(found, claim, order):
+        return (Weight.SUPERSEDES, found.reason)
+    said_again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
+    if changes or found.grade is Grade.POSSIBLE or (said_again and order is Order.ONE):
+        return (Weight.WARNS, found.reason)
+    return (Weight.CONTRADICTS, found.reason)
+
+
+def _in_turn(held: Statement, claim: Statement, order: Order, view: SliceView) -> _Effect | None:
+    """Compare two statements of which one is later; what had ended may begin anew."""
+    later = order is Order.LATER
+    first, then = (held, claim) if later else (claim, held)
+    anew = first.phase is Phase.ENDS and then.held
+    found = None if anew else _clash(first, then, Order.LATER, view)
+    if found is None or (not later and not found.ends_earlier):
+        return None
+    if found.ends_earlier:
+        weight = Weight.SUPERSEDES if later else Weight.PRECEDES
+        return (weight, found.reason) if _changes(found, then, Order.LATER) else None
+    possible = found.grade is Grade.POSSIBLE
+    return (Weight.WARNS if possible else Weight.CONTRADICTS, found.reason)
+
+
+def _changes(found: StatementClash, claim: Statement, order: Order) -> bool:
+    """Tell whether the later statement ends the earlier one, instead of only being unlike it."""
+    entry = attribute(claim.attribute)
+    if found.grade is Grade.CONTRADICTION:
+        return True
+    single = entry.cardinality == 1 and not entry.name.startswith("quality:")
+    return single and (order is Order.LATER or claim.phase is Phase.BEGINS)
+
+
+def _clash(
+    held: Statement, claim: Statement, order: Order, view: SliceView
+) -> StatementClash | None:
+    """Compare two statements with what is known of the entities in them."""
+    if Modality.PLANNED in {held.modality, claim.modality}:
+        return None
+
+    def name_of(value: str) -> str:
+        entity = entity_of(view, value)
+        return value if entity is None else entity.name
+
+    found = conflict(held, claim, order=order, name_of=name_of)
+    entry = attribute(held.attribute)
+    if found is None or not entry.containment or held.attribute != claim.attribute:
+        return found
+    places = (each.value if isinstance(each.value, str) else "" for each in (held, claim))
+    one, other = (entity_of(view, place) for place in places)
+    if one is None or other is None or held.held is not claim.held:
+        return found
+    if lies_within(one, other, view) or lies_within(other, one, view):
+        return None
+    return found if entry.soft else replace(found, grade=Grade.CONTRADICTION)
+
+
+def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Let a claim correct the item that it names as wrong, if its authority is not lower."""
+    wrong, content = candidate.corrects, candidate.content
+    if wrong is None or isinstance(content, EntityContent | Unreadable):
+        return
+    reason = f", because {content.reason.rstrip('.')}" if content.reason else ""
+    if isinstance(wrong, Relation):
+        ends = [view.entity(Reference(one)) for one in (wrong.from_id, wrong.to_id)]
+        words = f" {wrong.rel_type} ".join(one.name for one in ends if one is not None)
+    else:
+        words = wrong.title if isinstance(wrong, Event) else wrong.statement
+    said = wrong.properties if isinstance(wrong, Fact) else {}
+    if {"entity_id", "tag"} <= said.keys() and said.get("holds") is False:
+        ended = f"{wrong.id} says that a state ended. Retcon it, and state the right one"
+        yield Objection(weight=Weight.REFUSES, rationale=ended, conflicts=(wrong.id,))
+        return
+    yield Objection(
+        weight=Weight.CORRECTS,
+        rationale=f'it corrects "{words}" ({wrong.id}){reason}',
+        conflicts=(wrong.id,),
+        authority=wrong.authority,
+    )
 
 
 REPLACEMENT_OUTRANKS: Final = Gate(
     id="gate:replacement-outranks", examine=_examine_replacement_outranks
 )
+
+
+def warnings_about(
+    content: Content,
+    start: Instant | None,
+    view: SliceView,
+    said: tuple[Statement, ...] | None = None,
+) -> tuple[str, ...]:
+    """Return what stands against a claim that is written without being judged, in words.
+
+    `said` is what the claim says, if its words were read already.
+    """
+    moment = Moment(at=start, place=NOW.place)
+    found = objections_to(content, said or statements_of(content, view), moment, view)
+    return tuple(
+        f"{Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION}:"
+        f" {one.rationale.removeprefix(_POSSIBLE)}"
+        for one in found
+    )

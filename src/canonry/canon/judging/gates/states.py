@@ -1,12 +1,19 @@
-"""Gates on entities: axioms, state tags, properties and relations."""
+"""Gates on entities: identity, axioms, state tags, properties and relations."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
-from canonry.canon.judging.contents import EntityContent, RelationshipContent, StateChangeContent
+from canonry.canon.judging.contents import (
+    NOBODY,
+    EntityContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+)
 from canonry.canon.judging.gates.kit import Gate, Objection, Weight
-from canonry.canon.judging.known_things import known_as, restated
+from canonry.canon.judging.gates.statements import objections_to
+from canonry.canon.judging.known_things import restated
 from canonry.canon.judging.relation_lines import (
     RelationLine,
     laws_against_relation,
@@ -16,7 +23,8 @@ from canonry.canon.judging.relation_lines import (
     restates,
     word_behind,
 )
-from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.slices import SliceView, texts_called, texts_of
+from canonry.canon.judging.standing_statements import statements_of, statements_of_tags, states_of
 from canonry.canon.judging.state_tags import (
     as_held,
     authority_of,
@@ -25,14 +33,25 @@ from canonry.canon.judging.state_tags import (
     held_at,
     tag_held,
 )
-from canonry.log.items.entities import Entity, family_of
+from canonry.language.texts.stems import asked_stems, name_parts, part_meant
+from canonry.log.items.entities import Entity, EntityClass, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Relation
-from canonry.log.schemas.narrative import relation_type
-from canonry.values.merge import TagChange
+from canonry.log.items.proposals import Proposal
+from canonry.log.schemas.identity_keys import PART_MARK, part_mark
+from canonry.log.schemas.narrative import (
+    DESCRIPTION,
+    NAME,
+    PROPERTY_PREFIX,
+    EntityType,
+    relation_type,
+)
+from canonry.values.attributes.table import attribute
+from canonry.values.fields import PROPOSAL_PREFIX, Reference
+from canonry.values.merge import TagChange, told_names
 from canonry.values.moments import Moment, at_once
 from canonry.values.observations import Observation
-from canonry.values.provenance import strongest
-from canonry.values.state_tags import excluded_by
+from canonry.values.provenance import Authority, strongest
+from canonry.values.state_tags import excluded_by, is_gone, normal_tag
 
 
 def _examine_axiom_holds(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -56,6 +75,11 @@ def _broken_axioms(candidate: Candidate, view: SliceView) -> Iterator[Axiom]:
             if entity is not None:
                 held = set(entity.state_tags) - set(content.remove)
                 yield from laws_against_state(view, entity.entity_type, content.add, held)
+        case FactContent() as content:
+            for said in states_of(statements_of(content, view), view):
+                held, kind = set(said.entity.state_tags), said.entity.entity_type
+                if said.holds:
+                    yield from laws_against_state(view, kind, (said.tag,), held)
         case RelationshipContent() as content:
             ends = (view.entity(content.from_entity), view.entity(content.to_entity))
             yield from laws_against_relation(view, content.rel_type, ends)
@@ -125,25 +149,19 @@ def _object_to_tag(
     view: SliceView, entity: Entity, now: Moment, change: TagChange, *, by: str | None = None
 ) -> Objection:
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
-    held = tag_held(view, entity, change)
-    weight = Weight.ENDS if by is None else Weight.SUPERSEDES
-    if by is not None and at_once(now, change.moment):
-        weight = Weight.CONTRADICTS
+    held, name, tag = tag_held(view, entity, change), entity.name, change.tag
+    weight, words = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
+    if by is None:
+        weight, words = Weight.ENDS, f"{name} was {tag} until then"
+    elif at_once(now, change.moment):
+        weight, words = Weight.CONTRADICTS, f"{name} is {tag} at that time, which excludes {by}"
     return Objection(
         weight=weight,
-        rationale=_say_when(entity.name, change.tag, by, later=weight is Weight.SUPERSEDES),
+        rationale=words,
         conflicts=conflicts_of(held),
         rivals=(held,),
         authority=authority_of(view, entity, change, now),
     )
-
-
-def _say_when(name: str, rival: str, tag: str | None, *, later: bool) -> str:
-    if tag is None:
-        return f"{name} was {rival} until then"
-    if later:
-        return f"{name} was {rival} until it became {tag}"
-    return f"{name} is {rival} at that time, which excludes {tag}"
 
 
 STATE_TAGS_EXCLUSIVE: Final = Gate(
@@ -192,36 +210,26 @@ def _examine_functional_relation(candidate: Candidate, view: SliceView) -> Itera
     line = line_of(view, kind, start, end, candidate.moment, properties=content.properties)
     if line.same is not None and restates(line.same, content):
         then = at_once(candidate.moment, line.same.moment)
-        yield _otherwise(line.same, Weight.CONTRADICTS if then else Weight.SUPERSEDES)
-    if not (kind.one_target or kind.one_origin):
-        return
-    for relation in line.against:
-        yield _one_at_a_time(line, relation, start, end, Weight.CONTRADICTS)
-    for relation in line.ends:
-        yield _one_at_a_time(line, relation, start, end, Weight.SUPERSEDES)
+        weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
+        said = f"{line.same.id} is the same relation with other properties"
+        yield _object_to(line.same, weight, said, line.same.authority)
+    for relation, weight in _rivals_in(line) if kind.one_target or kind.one_origin else ():
+        whose = start if relation.from_id in family_of(start) else end
+        held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
+        said = f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}"
+        yield _object_to(relation, weight, said, word_behind(line, relation))
 
 
-def _one_at_a_time(
-    line: RelationLine, relation: Relation, start: Entity, end: Entity, weight: Weight
-) -> Objection:
-    whose = start if relation.from_id in family_of(start) else end
-    held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
+def _rivals_in(line: RelationLine) -> Iterator[tuple[Relation, Weight]]:
+    """Yield the relations that contradict the new one of a line, and those that it ends."""
+    yield from ((relation, Weight.CONTRADICTS) for relation in line.against)
+    yield from ((relation, Weight.SUPERSEDES) for relation in line.ends)
+
+
+def _object_to(relation: Relation, weight: Weight, said: str, authority: Authority) -> Objection:
+    rival = (relation.id,)
     return Objection(
-        weight=weight,
-        rationale=f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}",
-        conflicts=(relation.id,),
-        rivals=(relation.id,),
-        authority=word_behind(line, relation),
-    )
-
-
-def _otherwise(relation: Relation, weight: Weight) -> Objection:
-    return Objection(
-        weight=weight,
-        rationale=f"{relation.id} is the same relation with other properties",
-        conflicts=(relation.id,),
-        rivals=(relation.id,),
-        authority=relation.authority,
+        weight=weight, rationale=said, conflicts=rival, rivals=rival, authority=authority
     )
 
 
@@ -241,23 +249,111 @@ def _examine_opposed_relation(candidate: Candidate, view: SliceView) -> Iterator
         return
     line = line_of(view, kind, start, end, candidate.moment)
     pair = f"{start.name} and {end.name}"
-    for relation in (one for one in line.against if one.rel_type in kind.excludes):
-        yield _excluded(line, relation, pair, kind.name, Weight.CONTRADICTS)
-    for relation in (one for one in line.ends if one.rel_type in kind.excludes):
-        yield _excluded(line, relation, pair, kind.name, Weight.SUPERSEDES)
-
-
-def _excluded(
-    line: RelationLine, relation: Relation, pair: str, name: str, weight: Weight
-) -> Objection:
-    held = "until then" if weight is Weight.SUPERSEDES else "then"
-    return Objection(
-        weight=weight,
-        rationale=f"{relation.id} is {relation.rel_type} of {pair} {held}, which excludes {name}",
-        conflicts=(relation.id,),
-        rivals=(relation.id,),
-        authority=word_behind(line, relation),
-    )
+    for relation, weight in _rivals_in(line):
+        if relation.rel_type in kind.excludes:
+            held = f"{pair} {'until then' if weight is Weight.SUPERSEDES else 'then'}"
+            said = f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
+            yield _object_to(relation, weight, said, word_behind(line, relation))
 
 
 OPPOSED_RELATION: Final = Gate(id="gate:opposed-relation", examine=_examine_opposed_relation)
+
+
+# Identity: an entity that may be a known one waits for an answer.
+
+
+def texts_asked(content: EntityContent) -> frozenset[str]:
+    """Return the texts of a new entity by which it may be known; a person's name has parts."""
+    found = texts_called(content.entity_type, (content.name,), content.properties)
+    whole = frozenset(one for one in found if not one.startswith(PART_MARK))
+    single = part_meant(content.name)
+    parts = name_parts(content.name).union(() if " " in single else (part_mark(single),))
+    return whole | parts if content.entity_type is EntityType.CHARACTER else whole
+
+
+def known_as(candidate: Candidate, content: EntityContent, view: SliceView) -> Entity | None:
+    """Return the only known entity against which nothing speaks, or the one that a claim names."""
+    if content.same_as is not None:
+        return None if content.same_as == NOBODY else view.entity(content.same_as)
+    same = [one for one, doubts in _bearers(candidate, content, view) if not doubts]
+    return same[0] if len(same) == 1 else None
+
+
+def _bearers(
+    candidate: Candidate, content: EntityContent, view: SliceView
+) -> Iterator[tuple[Entity, list[str]]]:
+    """Yield the known entities that the claim may mean, with what speaks against each."""
+    proposal, own = candidate.proposal, normalised_name(content.name)
+    asked, stored = texts_asked(content), view.thing(proposal.id)
+    found = view.named(asked)
+    apart = set(stored.waived) if isinstance(stored, Proposal) else set[str]()
+    refs = candidate.declared.items() if found and content.ref is not None else ()
+    others = [one for ref, one in refs if ref != content.ref and one != proposal.id]
+    made = [view.referred(Reference(PROPOSAL_PREFIX + one)) for one in others]
+    apart |= {one.id for one in made if one is not None}
+    for entity in found:
+        exact = (entity.entity_type, entity.known_as[0]) == (content.entity_type, own)
+        told_with_it = entity.position == proposal.position and not exact
+        if entity.id in apart or told_with_it or content.derives_from == Reference(entity.id):
+            continue
+        if not asked.isdisjoint(texts_of(entity)):  # else only other readers know it by them
+            yield entity, list(_against(entity, candidate, content, view))
+
+
+def _against(
+    entity: Entity, candidate: Candidate, content: EntityContent, view: SliceView
+) -> Iterator[str]:
+    """Yield what speaks against the claim meaning this entity, in words."""
+    if entity.entity_type != content.entity_type:
+        yield f"it is a {entity.entity_type}"
+    elif entity.entity_class is not content.entity_class:
+        yield "it is a kind" if entity.entity_class is EntityClass.ARCHETYPE else "it is no kind"
+    brought = told_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
+    if normalised_name(content.name) not in map(normalised_name, (entity.name, *brought)):
+        yield "that is not its name now"
+    held = held_at(entity, candidate.moment)
+    for tag in as_held(entity, content.state_tags):
+        rivals = excluded_by(tag, view.policy.exclusive_tags, held)
+        yield from (f"it is {rival}, which excludes {tag}" for rival in rivals)
+    gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
+    yield from (f"it is {tag}, but acts" for tag in gone if tag not in content.state_tags)
+    for name in restated(content, entity).changed:
+        word = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
+        if name != DESCRIPTION and attribute(word).fixed:
+            yield f"it has another {word}"
+    texts, named = (entity.description, content.description), asked_stems(content.name)
+    one, other = (set(asked_stems(each)).difference(named) for each in texts)
+    if one and other and one.isdisjoint(other):  # a description without a common word
+        yield f"it is described as {entity.description!r}"
+    words, about = f"{entity.name} is {content.description}", (Reference(entity.id),)
+    told = FactContent(statement=words, properties=content.properties, involved=about)
+    tags = statements_of_tags(entity.id, content.state_tags, hold=True)
+    said = (*statements_of(told, view), *tags)
+    for objection in objections_to(content, said, candidate.moment, view):
+        if objection.weight is Weight.CONTRADICTS:
+            yield objection.rationale
+
+
+def _examine_entity_known(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    """Let an entity wait if it may be a known one and something speaks against that.
+
+    Another type or state, a former name, another description, and facts speak against it.
+    """
+    content = candidate.content
+    if not isinstance(content, EntityContent):
+        return
+    known = known_as(candidate, content, view)
+    if known is not None:
+        tags = tuple(statements_of_tags(known.id, content.state_tags, hold=True))
+        yield from objections_to(content, tags, candidate.moment, view)
+    elif content.same_as is None:
+        doubts: dict[str, str] = {}
+        for one, why in _bearers(candidate, content, view):
+            but = f", but {', and '.join(why)}" if why else ""
+            doubts[one.id] = f"the {one.entity_type} {one.name} {one.id}{but}"
+        if doubts:
+            may = f"needs review: {content.name} may be {'; or '.join(doubts.values())}"
+            yield Objection(weight=Weight.ASKS, rationale=may, conflicts=tuple(doubts))
+
+
+ENTITY_KNOWN: Final = Gate(id="gate:entity-known", examine=_examine_entity_known)

@@ -1,12 +1,13 @@
 """The published contract: names, input schemas and roles of the 21 tools, and times in words."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
 from typing import Any, Final
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
+from canonry.canon.queries.names import AS_KNOWN_AT, TIMES, place_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
@@ -23,11 +24,9 @@ from canonry.gateway.tool import (
     Schema,
     Tool,
 )
-from canonry.log.entries import Thing
 from canonry.narrative.toolset.shapes import DETAIL, PAGING, TIME_WORDS, Listing, page_of, uuid_of
 from canonry.values.calendars.declaring import TIME_MAX
 from canonry.values.fields import ReadTime, is_plain_time
-from canonry.values.ids import is_uuid
 from canonry.values.moments import render_instant
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
@@ -57,7 +56,8 @@ def contract_tool(
     """Make a tool of the contract; its schema and roles come from the published file.
 
     `also` are optional arguments that the contract does not have. A client of the bare contract
-    cannot ask for `detail` and gets complete rows. `more` are arguments of `Tool`.
+    cannot ask for `detail` and gets complete rows. `more` are arguments of `Tool`; a reading tool
+    takes both times of a viewpoint by default.
     """
     entry, also = entries()[name], also or {}
     accepted = _with_legacy_classes(entry["inputSchema"])
@@ -73,15 +73,21 @@ def contract_tool(
             accepted=accepted,
             given={"detail": True} if "detail" in also else {},
         ),
-        **more,
+        **{"times": TIMES if more.get("read_only") else (), **more},
     )
 
 
 def reading_tool(
-    name: str, description: str, *, takes: Schema, gives: Field, title: str = ""
+    name: str,
+    description: str,
+    *,
+    takes: Schema,
+    gives: Field,
+    title: str = "",
+    times: Sequence[str] = TIMES,
 ) -> Callable[[Run], Tool]:
     """Make a reading tool for every role, outside of the contract."""
-    more: dict[str, Any] = {"title": title, "read_only": True, "extension": True}
+    more: dict[str, Any] = {"title": title, "read_only": True, "extension": True, "times": times}
     return _tool(name, description, takes=takes, gives=gives, roles=ANYONE, **more)
 
 
@@ -91,7 +97,7 @@ def listing_tool(
     """Make a reading tool that lists the items of another one in pages."""
     takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
 
-    @reading_tool(name, description, takes=takes, gives=gives.gives)
+    @reading_tool(name, description, takes=takes, gives=gives.gives, times=(AS_KNOWN_AT,))
     async def listing(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         asked = uuid_of(arguments, within)
         page = await query(canon, caller, asked, **page_of(arguments))
@@ -122,6 +128,7 @@ def _tool(
     title: str = "",
     read_only: bool = False,
     idempotent: bool = False,
+    times: Sequence[str] = (),
     **more: Any,
 ) -> Callable[[Run], Tool]:
     """Return the decorator that makes a tool; without a title its name is used."""
@@ -138,6 +145,7 @@ def _tool(
             accepted_schema=_accepting(takes) if paths else None,
             read_only=read_only,
             idempotent=read_only or idempotent,
+            times=tuple(times),
             **more,
         )
 
@@ -185,9 +193,6 @@ CONTENTS: Final[tuple[Resource, ...]] = (
 # Times in words. The published schemas stay as they are; a tool gets the date-time that the words
 # mean.
 
-_PLACES: Final = ("scene_id", "story_id", "universe_id")
-"""Arguments whose universe supplies the calendar, in this order; else any other id."""
-
 _Path = tuple[str, ...]
 
 
@@ -198,7 +203,7 @@ def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         told = {path: _at(arguments, path) for path in paths}
         said = [p for p, each in told.items() if isinstance(each, str) and not is_plain_time(each)]
-        place = await _place(canon, caller, arguments) if said else None
+        place = await place_of(canon, caller, arguments) if said else None
         if place is None:  # the tool reports the unknown id
             return await run(canon, caller, arguments)
 
@@ -242,12 +247,3 @@ def _at(arguments: Mapping[str, Any], path: _Path) -> Any:
     for name in path:
         found = (found or {}).get(name)
     return found
-
-
-async def _place(canon: Canon, caller: Caller, arguments: Arguments) -> Thing | None:
-    others = [name for name in arguments if name.endswith("_id") and name not in _PLACES]
-    for name in (*_PLACES, *others):
-        value = arguments.get(name)
-        if isinstance(value, str) and is_uuid(value):
-            return await canon.seen_by(caller).thing(value.lower())
-    return None

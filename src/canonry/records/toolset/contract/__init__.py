@@ -31,6 +31,7 @@ def truth_tool(name: str, run: Run) -> Tool:
         destructive=entry["destructive"],
         idempotent=entry["idempotent"],
         extension=entry["extension"],
+        times=tuple(entry.get("times", ())),
         aliases=tuple(entry.get("aliases", ())),
         per_minute=entry.get("per_minute"),
         consistency=entry["consistency"],

@@ -11,9 +11,9 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
-from canonry.log.ports.ledger import Head, Ledger, Touched
+from canonry.log.ports.ledger import Head, Ledger, Touched, require_fit
 from canonry.log.ports.world import WorkUnderWay
-from canonry.log.sealing import GENESIS, Sealed, fault_in
+from canonry.log.sealing import GENESIS, Sealed
 from canonry.stores.postgres.database import MOVED, Database, PgConnection, fetched, moved, run
 from canonry.stores.postgres.store import PostgresStore
 from canonry.values.audience import space_of
@@ -69,14 +69,11 @@ class Directory:
         if time.monotonic() >= self._until:
             async with self._asking:
                 if time.monotonic() >= self._until:
-                    await self._ask()
+                    asked = time.monotonic()
+                    for space, server, number in await self._database.rows(_SINCE, (self._moves,)):
+                        self._moved[space], self._moves = server, number
+                    self._until = asked + LEASE
         return self._moves
-
-    async def _ask(self) -> None:
-        asked = time.monotonic()
-        for space, server, number in await self._database.rows(_SINCE, (self._moves,)):
-            self._moved[space], self._moves = server, number
-        self._until = asked + LEASE
 
     def doubt(self) -> None:
         """Drop all cached answers, after a server has refused a moved space."""
@@ -336,10 +333,8 @@ class ShardedLedger(Ledger):
             (last,) = await self.read_sealed(space, after=Position(position - 1), limit=1)
             previous = last.hash
         for each in sealed:
-            position = Position(position + 1)
-            if (fault := fault_in(each, position=position, previous=previous)) is not None:
-                raise Conflict("ledger.chain-broken", f"The import does not fit the log: {fault}")
-            previous = each.hash
+            require_fit(each, after=position, previous=previous)
+            position, previous = each.position, each.hash
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:

@@ -500,12 +500,7 @@ class ShardedStore:
 
 
 async def open_store(
-    urls: Sequence[str],
-    *,
-    clock: Clock,
-    identities: Identities,
-    name: str,
-    connections: int,
+    urls: Sequence[str], *, clock: Clock, identities: Identities, name: str, connections: int
 ) -> PostgresStore | ShardedStore:
     """Open the store in the schema `name` on each of these servers.
 

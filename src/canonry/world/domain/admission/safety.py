@@ -9,26 +9,15 @@ from typing import Any, Final, Self
 from zlib import crc32
 
 from canonry.canon.canonization.proposals import StagedContent
-from canonry.language.clauses.frames import number_of
+from canonry.language.reading.figures import number_of
+from canonry.language.reading.tokens import language
+from canonry.language.texts.english import NEGATIONS
 from canonry.language.texts.sentences import plain_statement
-from canonry.language.words.frame_words import NEGATIONS
 from canonry.readmodels.edges import Direction
 from canonry.values.json_values import canonical_json, decode_json, encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits, StagingGates
-from canonry.world.domain.admission.schema import (
-    Action,
-    AddLayer,
-    CreateExit,
-    Dialogue,
-    GateName,
-    Generation,
-    Proposed,
-    Rejection,
-    Spawn,
-    Strict,
-    refusal,
-)
+from canonry.world.domain.admission import schema
 from canonry.world.domain.prompts.templates import find_template, wrong_parameters
 
 # Gate 4, duplication. Likeness is the share of four-letter pieces that two texts have in common.
@@ -54,7 +43,7 @@ _STATES: Final = (
     "rain snow fog hail storm sun",
 )
 _DECISIVE: Final = frozenset(
-    (*NEGATIONS["english"], *Direction, *(word for line in _STATES for word in line.split()))
+    (*NEGATIONS, *Direction, *(word for line in _STATES for word in line.split()))
 )
 ProposedPlace = tuple[str, str]
 """The kind of an action, and the scope that it is about."""
@@ -77,7 +66,8 @@ class SaidBefore:
         mask = 0
         for piece in pieces:
             mask |= 1 << piece % _BITS
-        decisive = {w for w in plain.split() if w in _DECISIVE or number_of(w) is not None}
+        numbered = (w for w in plain.split() if number_of(w, language("en")) is not None)
+        decisive = {*numbered, *_DECISIVE.intersection(plain.split())}
         return cls(pieces, frozenset(decisive), mask)
 
 
@@ -89,14 +79,14 @@ def likeness(one: SaidBefore, other: SaidBefore) -> float:
     return common / (len(one.pieces) + len(other.pieces) - common)
 
 
-def text_of(action: Action) -> str | None:
+def text_of(action: schema.Action) -> str | None:
     """The text by which an action is told apart from others; None for one that may be repeated."""
     match action.params:
-        case AddLayer(layer_content=text) | Dialogue(text=text):
+        case schema.AddLayer(layer_content=text) | schema.Dialogue(text=text):
             return text
-        case Spawn(name=name, description=text):
+        case schema.Spawn(name=name, description=text):
             return f"{name}: {text}"
-        case CreateExit(description=text):
+        case schema.CreateExit(description=text):
             return text or ""
         case _:
             return None
@@ -107,21 +97,21 @@ def digest(value: Any) -> str:
     return sha256(canonical_json(value)).hexdigest()
 
 
-def content_of(proposed: Proposed) -> str:
+def content_of(proposed: schema.Proposed) -> str:
     """Return a hash of the proposed content, without ids and times."""
     envelope = proposed.envelope
     told = [proposed.player, _plain(envelope.actor), _plain(envelope.generation)]
     return digest([*told, *map(_told, proposed.actions)])
 
 
-def action_digests(proposed: Proposed) -> tuple[str, ...]:
+def action_digests(proposed: schema.Proposed) -> tuple[str, ...]:
     """Return a hash for each action that is compared by its content."""
     return tuple(
         digest(_told(action)) for action in proposed.actions if text_of(action) is not None
     )
 
 
-def _told(action: Action) -> list[Any]:
+def _told(action: schema.Action) -> list[Any]:
     params = {
         name: plain_statement(value) if isinstance(value, str) else value
         for name, value in _plain(action.params).items()
@@ -175,7 +165,7 @@ _COMMON: Final = NEAR / (1 + NEAR) - 1e-9
 """Of all their pieces, so many times two have in common what are as alike as `NEAR`."""
 
 
-def places_said(proposed: Proposed) -> Iterator[tuple[int, ProposedPlace, SaidBefore]]:
+def places_said(proposed: schema.Proposed) -> Iterator[tuple[int, ProposedPlace, SaidBefore]]:
     """Each text of a proposal that is compared with others, and where it is said."""
     for number, action in enumerate(proposed.actions):
         text = text_of(action)
@@ -183,14 +173,16 @@ def places_said(proposed: Proposed) -> Iterator[tuple[int, ProposedPlace, SaidBe
             yield number, (action.kind, ":".join(action.scope)), SaidBefore.of(text)
 
 
-def too_alike(proposed: Proposed, lately: SaidLately) -> Rejection | None:
+def too_alike(proposed: schema.Proposed, lately: SaidLately) -> schema.Rejection | None:
     """The refusal of the first text that was as good as said before."""
     for number, place, said in places_said(proposed):
         nearest = lately.nearest(place, said)
         if nearest is not None:
             proposal, share = nearest
             reason = f"Proposal {proposal} has nearly the same text there (likeness {share:.2f})."
-            return refusal("duplication.near", reason, path=f"/proposedActions/{number}/params")
+            return schema.refusal(
+                "duplication.near", reason, path=f"/proposedActions/{number}/params"
+            )
     return None
 
 
@@ -206,7 +198,7 @@ _TOLD: Final = (
 )
 
 
-def told_texts(params: Strict) -> Iterator[tuple[str, str]]:
+def told_texts(params: schema.Strict) -> Iterator[tuple[str, str]]:
     """Every text of an action that would be told, with the field that it is in."""
     for name in _TOLD:
         value = getattr(params, name, None)
@@ -216,17 +208,17 @@ def told_texts(params: Strict) -> Iterator[tuple[str, str]]:
             yield from ((name, each) for each in value)
 
 
-def flagged(place: str, categories: Sequence[str]) -> Rejection | None:
+def flagged(place: str, categories: Sequence[str]) -> schema.Rejection | None:
     """The refusal of a text that falls into categories."""
     if not categories:
         return None
     reason = f"The text is flagged as {', '.join(categories)}."
-    return refusal(f"safety.{categories[0]}", reason, path=place)
+    return schema.refusal(f"safety.{categories[0]}", reason, path=place)
 
 
 def unsafe(
-    actions: Sequence[Action], categories_of: Callable[[str], Sequence[str]]
-) -> Rejection | None:
+    actions: Sequence[schema.Action], categories_of: Callable[[str], Sequence[str]]
+) -> schema.Rejection | None:
     """The refusal of the first text that is flagged."""
     for number, action in enumerate(actions):
         for told, text in told_texts(action.params):
@@ -238,8 +230,8 @@ def unsafe(
 
 
 def not_replayable(
-    generation: Generation | None, gave_out: Callable[[str], bool]
-) -> Rejection | None:
+    generation: schema.Generation | None, gave_out: Callable[[str], bool]
+) -> schema.Rejection | None:
     """Why the prompt cannot be had again; `gave_out` knows the hashes of contexts told."""
     if generation is None:
         return None
@@ -248,16 +240,16 @@ def not_replayable(
     template = find_template(generation.template_name, generation.template_version)
     if template is None:
         reason = f"There is no template {named}."
-        return refusal("replay.unknown-template", reason, path=f"{path}templateName")
+        return schema.refusal("replay.unknown-template", reason, path=f"{path}templateName")
     if generation.template_hash != template.hash:
         reason = f"The template {named} has another hash."
-        return refusal("replay.other-hash", reason, path=f"{path}templateHash")
+        return schema.refusal("replay.other-hash", reason, path=f"{path}templateHash")
     wrong = wrong_parameters(template, generation.parameters)
     if wrong is not None:
-        return refusal("replay.parameters", wrong, path=f"{path}parameters")
+        return schema.refusal("replay.parameters", wrong, path=f"{path}parameters")
     if not gave_out(generation.context_hash):
         reason = "This server has not given out a context with this hash recently."
-        return refusal("replay.unknown-context", reason, path=f"{path}contextHash")
+        return schema.refusal("replay.unknown-context", reason, path=f"{path}contextHash")
     return None
 
 
@@ -276,7 +268,7 @@ class Spent:
 
 def over_budget(
     mine: Spent, world: Sequence[Instant], tokens: int, now: Instant, limits: AdmissionLimits
-) -> Rejection | None:
+) -> schema.Rejection | None:
     """The refusal of what goes beyond a window; `mine` is the player's, `world` everybody's."""
     for rule, instants, most in (
         ("rate.player", mine.instants, limits.player_a_minute),
@@ -290,7 +282,7 @@ def over_budget(
     return None if tokens == 0 else _tokens(mine, tokens, now, limits.tokens_an_hour)
 
 
-def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> Rejection | None:
+def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> schema.Rejection | None:
     since = bisect_right(mine.instants, now - HOUR)
     spent = sum(mine.tokens[since:])
     if spent + tokens <= most:
@@ -305,8 +297,8 @@ def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> Rejection | No
     return _later("rate.tokens", reason, wait)
 
 
-def _later(rule: str, reason: str, wait: int) -> Rejection:
-    return refusal(rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND)))
+def _later(rule: str, reason: str, wait: int) -> schema.Rejection:
+    return schema.refusal(rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND)))
 
 
 # Proposals of the narrative before the gates. Of a content only what has several words is text
@@ -372,13 +364,13 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value.split()) > 1
 
 
-def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejection | None:
+def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> schema.Rejection | None:
     """Gate 4: the refusal of what was staged already, word by word or nearly so."""
     standing = [each for each in earlier if each.stands]
     for each in standing:
         if each.told.whole == told.whole:
             reason = f"The same content was already staged as proposal {each.id}."
-            return refusal("duplication.repeated", reason, path=told.path)
+            return schema.refusal("duplication.repeated", reason, path=told.path)
     for each in standing:
         other = each.told.said if each.told.fixed == told.fixed else None
         if told.said is None or other is None:
@@ -386,13 +378,13 @@ def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> Rejectio
         share = likeness(told.said, other)
         if share >= NEAR:
             reason = f"Proposal {each.id} has nearly the same text (likeness {share:.2f})."
-            return refusal("duplication.near", reason, path=told.path)
+            return schema.refusal("duplication.near", reason, path=told.path)
     return None
 
 
 def too_many(
     by: str, earlier: Sequence[StagedBefore], now: Instant, gates: StagingGates
-) -> Rejection | None:
+) -> schema.Rejection | None:
     """Gate 6: the refusal of what goes beyond the windows of an agent or of all of them."""
     limits = AdmissionLimits(
         player_a_minute=gates.agent_a_minute or _UNLIMITED,
@@ -404,14 +396,14 @@ def too_many(
     )
 
 
-def passed_of(gates: StagingGates, rejection: Rejection) -> tuple[GateName, ...]:
+def passed_of(gates: StagingGates, rejection: schema.Rejection) -> tuple[schema.GateName, ...]:
     """The gates that are on and were passed before this one refused."""
     rate = bool(gates.agent_a_minute or gates.universe_a_minute)
     on = {
-        GateName.SCHEMA: True,
-        GateName.SAFETY: gates.safety,
-        GateName.DUPLICATION: gates.duplication,
-        GateName.RATE: rate,
+        schema.GateName.SCHEMA: True,
+        schema.GateName.SAFETY: gates.safety,
+        schema.GateName.DUPLICATION: gates.duplication,
+        schema.GateName.RATE: rate,
     }
     order = [gate for gate, works in on.items() if works]
     return tuple(order[: order.index(rejection.gate)])

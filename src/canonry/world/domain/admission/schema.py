@@ -1,9 +1,11 @@
 """The kit of the gates, and the schema of proposals and their envelope."""
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib.resources import files
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -39,59 +41,9 @@ class GateName(StrEnum):
 
 ORDER: Final = tuple(GateName)
 
-RULES: Final = {
-    "schema.wrong-value": "Give a value as the schema of actionEnvelope describes it",
-    "schema.missing-field": "Give the field as the schema of actionEnvelope describes it",
-    "schema.unknown-field": "Send only the fields of the schema",
-    "schema.too-large": "Send envelopes of at most 64 kB; split the actions among several",
-    "schema.issued-outside-window": "Give an issuedUtc at most 15 minutes ago and 1 minute ahead",
-    "schema.generation-missing": "Give `generation`, which is required if actor.kind is ai",
-    "schema.generation-unexpected": "Omit `generation`; it is allowed only if actor.kind is ai",
-    "actor.unknown": "Give the id of a living player or character of this world",
-    "actor.dead": "Choose an actor who is alive",
-    "actor.absent": "Choose an actor who is present",
-    "scope.mismatch": "Use the scopeKey that the reason names",
-    "scope.other-player": "Propose only actions of the player in playerId",
-    "reference.unknown": "Give the id of an item of the kind that the reason names",
-    "exit.unknown": "Choose one of the exits of the location",
-    "exit.blocked": "Choose another exit, or open this one first",
-    "exit.needs-item": "Get the item that the exit requires first",
-    "exit.direction-taken": "Choose a direction without an exit",
-    "exit.way-back-taken": "Set oneWay to true, or choose another direction",
-    "exit.to-itself": "Lead the exit to another location",
-    "exit.forbidden": "Choose another direction; only builders change forbidden ones",
-    "exit.of-builders": "Remove only exits that a proposal has opened",
-    "position.elsewhere": "Choose participants at the same location",
-    "person.dead": "Choose somebody alive",
-    "person.absent": "Choose somebody present",
-    "item.held-otherwise": "Name the holder that has the item now",
-    "item.same-holder": "Choose another holder",
-    "item.too-few": "Transfer at most the quantity that the holder has",
-    "layer.base": "Choose another layerType; only builders describe the base",
-    "layer.overlaps": "Put the id of the layer in force into `replaces`",
-    "layer.unknown": "Give the id of a layer of this type, location and time",
-    "layer.ends-before-start": "Give a toTick that is not before fromTick",
-    "layer.in-the-past": "Give a fromTick that is not before the world's clock",
-    "condition.held": "Choose a condition that the target does not have",
-    "condition.not-held": "Choose a condition that the target has",
-    "combat.not-a-participant": "Target only participants of the fight",
-    "resource.too-little": "Spend at most as much as the owner has",
-    "faction.unknown": "Give the factId of a faction, or omit it",
-    "text.claims-way": "Mention only existing exits; propose a new exit as an action",
-    "text.claims-item": "Remove the gift from the text; propose a transfer instead",
-    "text.claims-arrival": "Remove the arrival or departure; propose a move instead",
-    "world.stands-against": "Get the context again and propose an action that it allows",
-    "duplication.other-content": "Use a new idempotencyKey and proposalId for a new proposal",
-    "duplication.near": "Send a text that differs from those of the last 24 hours there",
-    "duplication.repeated": "Send only the actions that have not been admitted yet",
-    "replay.unknown-template": "Use a template and version that GET /api/prompts lists",
-    "replay.other-hash": "Send the hash of this version of the template",
-    "replay.unknown-context": "Get the context again and send its hash",
-    "replay.parameters": "Give one text for each variable of the template and no others",
-    "rate.player": "Send the same proposal again after retryAfterMs",
-    "rate.world": "Send the same proposal again after retryAfterMs",
-    "rate.tokens": "Wait for retryAfterMs, or send a proposal with fewer tokens",
-    "audit.unavailable": "Send the same proposal again in a few seconds",
+_ADVICE: Final = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
+RULES: Final[Mapping[str, str]] = {
+    f"{group}.{name}": advice for group, rules in _ADVICE.items() for name, advice in rules.items()
 }
 """Every rule except those of safety, with the advice that a rejection gives."""
 
@@ -665,23 +617,19 @@ def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
     read, wrong = read_strictly(sent, kind)
     if read is not None:
         return read
-    refused = _refused(wrong, around)
+    found = _PATH.search(wrong)
+    steps = _STEP.findall(found[1]) if found else []
+    path = around + "".join(f"/{name or number}" for name, number in steps)
+    message = _PATH.sub("", wrong)
+    rule = "schema.wrong-value"
+    if "missing required field" in message:
+        rule = "schema.missing-field"
+    elif "unknown field" in message:
+        rule = "schema.unknown-field"
+    refused = refusal(rule, message[0].lower() + message[1:], path=path)
     if (refused.path or "").endswith("/actionType") and refused.rule == "schema.wrong-value":
         return replace(refused, admissible=f"Use one of {', '.join(sorted(ACTION_TYPES))}")
     if refused.rule == "schema.unknown-field" and refused.path == around:
         known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind))
         return replace(refused, admissible=f"{refused.admissible}: {known}")
     return refused
-
-
-def _refused(said: str, around: str) -> Rejection:
-    found = _PATH.search(said)
-    steps = _STEP.findall(found[1]) if found else []
-    path = around + "".join(f"/{name or number}" for name, number in steps)
-    message = _PATH.sub("", said)
-    rule = "schema.wrong-value"
-    if "missing required field" in message:
-        rule = "schema.missing-field"
-    elif "unknown field" in message:
-        rule = "schema.unknown-field"
-    return refusal(rule, message[0].lower() + message[1:], path=path)

@@ -5,17 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from canonry.language.clauses.frames import lemma
+from canonry.language.texts.english import lemma
 from canonry.language.texts.sentences import sentence_starts
 from canonry.readmodels.edges import Direction
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.schema import Rejection, missing, no_passage
 from canonry.world.domain.checks import KnownWay, Person, Stack
-from canonry.world.domain.utterances.lexicon import DIRECTIONS, Nameable, forms_of
+from canonry.world.domain.utterances.lexicon import DIRECTIONS, Nameable, forms_of, read_groups
 from canonry.world.domain.utterances.naming import SpokenWord, called, words_in
 
 NARRATION_MAX: Final = 4_000
@@ -27,17 +26,10 @@ _YOU: Final = frozenset({"you", "yourself"})
 _NAME_WORDS: Final = 6
 
 
-def _read() -> Mapping[str, tuple[str, ...]]:
-    text = (files("canonry.world.domain.narration") / "words.txt").read_text("utf-8")
-    groups = text.replace("\n ", " ").splitlines()
-    return {
-        name: tuple(each.replace("_", " ") for each in told.split())
-        for name, _, told in (group.partition(": ") for group in groups)
-    }
-
-
-WORDS: Final = _read()
-
+WORDS: Final = {
+    name: tuple(each.replace("_", " ") for each in told)
+    for name, told in read_groups(__package__, "words.txt").items()
+}
 
 UNCLAIMED: Final = (*WORDS["unclaimed"], *WORDS["reporting"])
 _PHRASES: Final = {
@@ -414,17 +406,17 @@ def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterat
             if travel is None:
                 reason = f"No open exit leads to {each.thing.name}."
                 yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
-            elif claim.has("arriving") and not onward and _is_far(scene, each):
+            elif (
+                claim.has("arriving")
+                and not onward
+                and all(way.to != each.thing.id for way in scene.ways)
+            ):
                 reason = f"No exit leads from there to {each.thing.name}."
                 yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
 
 
 _AWAY: Final = frozenset({"from", "of", "toward", "towards", "behind", "beyond", "where", "like"})
 _IN: Final = frozenset({"in", "at", "on", "inside", "within", "before"})
-
-
-def _is_far(scene: NarratedScene, each: Named) -> bool:
-    return all(way.to != each.thing.id for way in scene.ways)
 
 
 def _takes_time(claim: Claim) -> bool:
@@ -656,8 +648,4 @@ def _is_used(sentence: Sentence, name: str) -> bool:
     )  # fmt: skip
 
 
-_STATES: Final = (
-    ("ended", "standing"),
-    ("dead", "alive"),
-    ("extinguished", "burning"),
-)
+_STATES: Final = (("ended", "standing"), ("dead", "alive"), ("extinguished", "burning"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from canonry.language.clauses.frames import lemma
+from canonry.language.texts.english import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.language.texts.visible import marked
 from canonry.readmodels.edges import Direction
@@ -41,9 +41,7 @@ from canonry.world.domain.utterances.naming import (
     list_of,
     named,
     phrase_of,
-    refers_to_person,
-    refers_to_place,
-    refers_to_thing,
+    refers_to,
     segments_of,
     verb_at,
     words_in,
@@ -123,11 +121,11 @@ _FORCES: Final = frozenset(
 
 def by_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, before: str) -> str:
     """Choose the verb for a moved item: give it to a person, put it into an item."""
-    if verb not in {"move", "take", "push"} or not refers_to_thing(direct):
+    if verb not in {"move", "take", "push"} or not refers_to("thing", direct):
         return verb
-    if before == "to" and refers_to_person(goal):
+    if before == "to" and refers_to("person", goal):
         return "give"
-    if verb == "move" and refers_to_thing(goal):
+    if verb == "move" and refers_to("thing", goal):
         return "put"
     return verb
 
@@ -251,14 +249,14 @@ class _Frame:
             target = self._first(segments[1:], _DIRECT["attack"])
             if target is not None:
                 directs, tool = [target], directs[0]
-        named = refers_to_thing(directs[0]) and bool(segments[0].words)
+        named = refers_to("thing", directs[0]) and bool(segments[0].words)
         if named and len(segments) > 1:
             self.verb = by_goal(self.verb, directs[0], *self._goal(segments[1:]))
             if self.verb in {"give", "put"} and secondary is None:
                 secondary = self._secondary(segments[1:])
         self._settle_way(directs[0])
         self._settle_going(directs[0], named=named)
-        if self.verb == "move" and refers_to_thing(directs[0]):
+        if self.verb == "move" and refers_to("thing", directs[0]):
             directs = [None]
         if self.verb == "hide" and named and len(self.said) == 1:
             self.verb = "put"  # what is hidden is put somewhere, nobody hides in it
@@ -287,7 +285,7 @@ class _Frame:
         """Read "run" with a target as going, and "move" with an item as pushing."""
         if self.verb == "flee" and self.said[:1] == ("run",):
             away = any(word.text in {"away", "from"} for word in self.clause.words)
-            if not away and (self.direction or refers_to_place(direct)):
+            if not away and (self.direction or refers_to("place", direct)):
                 self.verb = "move"
         if self.verb == "move" and named and self.said[0] in _WITH_THINGS:
             self.verb, self.direction = _WITH_THINGS[self.said[0]], None
@@ -356,7 +354,7 @@ class _Frame:
         if self.verb in {"emote", "give"}:
             return None
         ref = self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
-        return None if self.verb == "talk" and not refers_to_thing(ref) else ref
+        return None if self.verb == "talk" and not refers_to("thing", ref) else ref
 
     def _first(
         self, segments: Sequence[Segment], before: Sequence[str], role: str = "direct"
@@ -377,13 +375,13 @@ class _Frame:
             both = self._two(segments[0].words)
             if both is not None:
                 return both
-            if self.verb == "give" and refers_to_person(direct):
+            if self.verb == "give" and refers_to("person", direct):
                 return self._paid(after), direct
         if self.verb == "play" and direct is not None and direct.kind == "latent":
             direct = self._first(after, ("on",)) or direct
-        if self.verb == "attack" and refers_to_thing(direct) and secondary is None:
+        if self.verb == "attack" and refers_to("thing", direct) and secondary is None:
             hit = self._first(after, _UPON)
-            direct, secondary = (hit, direct) if refers_to_person(hit) else (direct, secondary)
+            direct, secondary = (hit, direct) if refers_to("person", hit) else (direct, secondary)
         if direct is None and self.verb == "use" and secondary is not None:
             return secondary, None
         if direct is None and self.verb not in {"throw", "put", "give", "wait", "rest", "defend"}:
@@ -405,7 +403,9 @@ class _Frame:
         """Split "give Mara the map" into the receiver and the item."""
         for cut in range(1, len(words)):
             got = self._ref(words[:cut], "secondary")
-            fits = refers_to_person(got) and got is not None and got.confidence >= 1.0 - _RESPELLED
+            fits = (
+                refers_to("person", got) and got is not None and got.confidence >= 1.0 - _RESPELLED
+            )
             pronoun = cut == 1 and words[0].text in lexicon.PRONOUNS
             if not (fits or pronoun) or words[cut - 1].owns:
                 continue
@@ -445,7 +445,8 @@ class _Frame:
         head = phrase.words[-1].text
         animate = self.verb in lexicon.ANIMATE or (role == "secondary" and self.verb != "put")
         if len(phrase.words) == 1 and head in lexicon.PRONOUNS:
-            meant = self.memory.meant(head, animate=animate and self._is_animate(role))
+            inanimate = role == "tool" or self.verb in {"take", "search", "open"}
+            meant = self.memory.meant(head, animate=animate and not inanimate)
             return meant or EntityRef(kind="latent", surface=head, confidence=0.2)
         if head in _SCENES:
             return None
@@ -462,9 +463,6 @@ class _Frame:
             kept = role == "direct" and self.verb not in {"take", "attack"}
             return ref if kept or self.verb == "throw" else None
         return ref
-
-    def _is_animate(self, role: str) -> bool:
-        return role != "tool" and self.verb not in {"take", "search", "open"}
 
 
 _UP_TO: Final = frozenset({"to", "on", "toward", "towards", "behind", "beside", "next"})
@@ -557,7 +555,9 @@ def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
     if clause.kind in {ClauseKind.ASKING, ClauseKind.ASIDE}:
         return []
     if clause.condition:
-        _note_all(clause.condition, hearing)
+        for word in clause.condition:
+            ref = named(NounPhrase((word,)), hearing.known)
+            hearing.memory.note(ref if ref and ref.id and ref.confidence == 1.0 else None)
     clause = by_noun(clause, hearing.known)
     if clause.form is not None:
         return heard(by_result(clause), hearing)
@@ -568,12 +568,6 @@ def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
     said = clause.rest
     topic = hearing.text[said[0].start : said[-1].end] if said else None
     return [finished("talk", clause, hearing, direct=to, topic=topic)]
-
-
-def _note_all(words: Sequence[SpokenWord], hearing: Hearing) -> None:
-    for word in words:
-        ref = named(NounPhrase((word,)), hearing.known)
-        hearing.memory.note(ref if ref and ref.id and ref.confidence == 1.0 else None)
 
 
 # Modelled readings: what a model is asked about an utterance, and what of its answer may stand.
@@ -735,18 +729,14 @@ def _ref(told: _NamedThing | None, asked: UtteranceQuestion) -> EntityRef | None
     meant = list(dict.fromkeys(asked.known[each] for each in told.ids))
     ruled = named(phrase_of(words_in(surface)), asked.known.values())
     if ruled is not None and (ruled.id or ruled.candidates) and ruled.confidence_of_all > _EXACTLY:
-        return _settled(ruled, meant, asked)
+        # The item found by the rules; the model's choice narrows their candidates.
+        ids = {ruled.id} if ruled.id else {each.id for each in ruled.candidates}
+        if not {each.id for each in meant} <= ids:
+            raise _UntenableError
+        kinds = {each.kind for each in meant}
+        kept = [each for each in asked.known.values() if each.id in ids and each.kind in kinds]
+        return ruled if ruled.id or not kept else _meant(kept, ruled.surface)
     return _meant(meant, surface)
-
-
-def _settled(ruled: EntityRef, meant: Sequence[Nameable], asked: UtteranceQuestion) -> EntityRef:
-    """Return the item found by the rules; the model's choice narrows their candidates."""
-    ids = {ruled.id} if ruled.id else {each.id for each in ruled.candidates}
-    if not {each.id for each in meant} <= ids:
-        raise _UntenableError
-    kinds = {each.kind for each in meant}
-    kept = [each for each in asked.known.values() if each.id in ids and each.kind in kinds]
-    return ruled if ruled.id or not kept else _meant(kept, ruled.surface)
 
 
 def _meant(meant: Sequence[Nameable], surface: str) -> EntityRef:

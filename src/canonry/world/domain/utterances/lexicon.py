@@ -10,7 +10,7 @@ from typing import Final
 
 from jellyfish import damerau_levenshtein_distance
 
-from canonry.language.clauses.frames import lemma
+from canonry.language.texts.english import lemma
 from canonry.readmodels.edges import Direction
 
 # The words of players: verbs with their particles, directions, numbers.
@@ -43,14 +43,15 @@ class VerbForm:
     derived: bool = False
 
 
-def _read(file: str) -> Mapping[str, tuple[str, ...]]:
-    text = (files("canonry.world.domain.utterances") / file).read_text("utf-8")
+def read_groups(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
+    """Read groups of words from a file: a name, a colon and words, on indented further lines."""
+    text = (files(package) / file).read_text("utf-8")
     groups = [each for each in text.replace("\n ", " ").splitlines() if not each.startswith("#")]
     return {name: tuple(told.split()) for name, _, told in (g.partition(": ") for g in groups)}
 
 
-_GROUPS: Final = _read("words.txt")
-_FURTHER: Final = _read("verbs.txt")
+_GROUPS: Final = read_groups(__package__, "words.txt")
+_FURTHER: Final = read_groups(__package__, "verbs.txt")
 
 
 def words(name: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from canonry.language.clauses.frames import lemma
+from canonry.language.texts.english import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
 from canonry.values.json_values import plain_signs, signs_in_place
@@ -176,9 +176,7 @@ def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
         yield SpokenClause(kind=ClauseKind.SAYING, words=tuple(words))
 
 
-def _condition(
-    words: list[SpokenWord],
-) -> tuple[tuple[SpokenWord, ...] | None, list[SpokenWord]]:
+def _condition(words: list[SpokenWord]) -> tuple[tuple[SpokenWord, ...] | None, list[SpokenWord]]:
     """Split a leading condition from the words after it.
 
     The condition ends with a comma, a "then", or at the speaker's action.
@@ -217,19 +215,15 @@ def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
         elif word.text in _JOINING and current and _begins(words, at + 1):
             yield current
             current = []
-        elif (word.text == QUOTE and current and not _verb_in(current)) or (
-            current and current[0].text == QUOTE and _begins(words, at)
-        ):
+        elif (
+            word.text == QUOTE and current and not (_clause(list(current), None).form is not None)
+        ) or (current and current[0].text == QUOTE and _begins(words, at)):
             yield current
             current = [word]
         else:
             current.append(word)
     if current:
         yield current
-
-
-def _verb_in(words: Sequence[SpokenWord]) -> bool:
-    return _clause(list(words), None).form is not None
 
 
 def _begins(words: Sequence[SpokenWord], at: int) -> bool:
@@ -523,19 +517,9 @@ def _near(stem: str, heads: frozenset[str]) -> bool:
     return ends or lexicon.misspelled(stem, tuple(heads)) is not None
 
 
-def refers_to_person(ref: EntityRef | None) -> bool:
-    """Whether what was named is somebody."""
-    return ref is not None and ref.kind in _KINDS["person"]
-
-
-def refers_to_thing(ref: EntityRef | None) -> bool:
-    """Whether what was named is an item."""
-    return ref is not None and ref.kind in _KINDS["thing"]
-
-
-def refers_to_place(ref: EntityRef | None) -> bool:
-    """Whether what was named is a place."""
-    return ref is not None and ref.kind in _KINDS["place"]
+def refers_to(kind: str, ref: EntityRef | None) -> bool:
+    """Whether the reference is to a person, an item or a place, as `kind` tells."""
+    return ref is not None and ref.kind in _KINDS[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,7 +567,7 @@ class LastNamed:
         """Remember what was named."""
         if ref is None or ref.id is None:
             return
-        (self.persons if refers_to_person(ref) else self.things).append(ref)
+        (self.persons if refers_to("person", ref) else self.things).append(ref)
 
     def meant(self, pronoun: str, *, animate: bool) -> EntityRef | None:
         """Resolve a pronoun: to a person if the verb needs one, else to an item first."""

@@ -20,7 +20,7 @@ from canonry.log.items.proposals import (
     ProposalStatus,
     ProposalType,
 )
-from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WorldType
+from canonry.log.schemas.world_types import EXIT, HELD_BY, LAYER_OF, LOCATED_IN, MOVERS, WorldType
 from canonry.readmodels.edges import Tick, checked_tick, instant_of, tick_of
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import RelationQuery
@@ -148,20 +148,17 @@ class ActionApplied:
             )
             await move_mover.write_transfer(draft, whole)
             return
-        draft.observe(item_id, {"properties.quantity": has - new.quantity})
-        part = Item(
-            key=draft.new_id(f"split/{item_id}"),
-            name=item.name,
-            holder=new.to_holder_id,
-            item_type=str(item.properties.get("item_type", "")),
-            quantity=new.quantity,
-            description=item.description,
-        )
-        await declare_part(draft, part)
         giver, taker = self._id(new.from_holder_id), self._id(new.to_holder_id)
+        stack = await move_mover.add_to_stack(draft, item_id, taker, new.quantity)
+        got = EntityId(draft.new_id(f"split/{item_id}")) if stack is None else stack.from_id
+        if stack is None:
+            own = {**item.properties, "key": got, "quantity": new.quantity}
+            words = {"name": item.name, "description": item.description}
+            await draft.declare(got, WorldType.ITEM, **words, properties=own)
+            draft.join(HELD_BY, got, taker)
+        draft.observe(item_id, {"properties.quantity": has - new.quantity})
         place = await self._place(giver) or await self._place(taker)
-        split = (EntityId(part.key), giver, taker, place, item_id)
-        self._happened(split, "", quantity=new.quantity)
+        self._happened((got, giver, taker, place, item_id), "", quantity=new.quantity)
 
     async def _layer(self, new: schema.AddLayer) -> None:
         draft, place = self._draft, self._id(new.location_id)
@@ -251,32 +248,18 @@ class ActionApplied:
         people = [self._id(each) for each in fight.participant_ids]
         effects = [f"{each.kind} {each.amount}" for each in fight.effects]
         self._happened(
-            (*people, await self._place(people[0])),
-            ", ".join(effects),
-            round=fight.round_number,
+            (*people, await self._place(people[0])), ", ".join(effects), round=fight.round_number
         )
 
     async def _spawn(self, new: schema.Spawn) -> None:
         draft, place = self._draft, self._id(new.location_id)
         key = draft.new_id(f"spawned/{place}/{new.name}")
+        own: dict[str, Any] = {"key": key, "name": new.name, "description": new.description}
+        faction = {} if new.faction_id is None else {"factionId": new.faction_id}
         if new.entity_type == "item":
-            part: Item | Mover = Item(
-                key=key,
-                name=new.name,
-                holder=place,
-                item_type="spawned",
-                description=new.description,
-            )
+            part: Item | Mover = Item(**own, holder=place, item_type="spawned")
         else:
-            faction = {} if new.faction_id is None else {"factionId": new.faction_id}
-            part = Mover(
-                key=key,
-                name=new.name,
-                location=place,
-                description=new.description,
-                tags=tuple(new.tags),
-                attributes=faction,
-            )
+            part = Mover(**own, location=place, tags=tuple(new.tags), attributes=faction)
         await declare_part(draft, part)
         self._happened((EntityId(key), place), new.description)
 

@@ -1,0 +1,77 @@
+"""Tools of the toolset, made from their entries in `tools.toml`."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+from canonry.gateway.limits import Limits
+from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
+from canonry.gateway.tool import Run, Schema, Tool
+
+_ENTRIES: Final[Mapping[str, Any]] = tomllib.loads(
+    files(__package__).joinpath("tools.toml").read_text("utf-8")
+)
+_VALUES: Final[Mapping[str, Field]] = {
+    "boolean": BOOLEAN,
+    "count": COUNT,
+    "object": OBJECT,
+    "objects": array(OBJECT),
+    "text": TEXT,
+    "texts": array(TEXT),
+}
+"""Kinds of values in replies."""
+
+
+def canon_tool(
+    name: str,
+    run: Run,
+    roles: frozenset[str],
+    *,
+    limits: Limits | None = None,
+    **choices: Iterable[str],
+) -> Tool:
+    """Make a tool from its entry; `choices` are the values of arguments that are enumerations."""
+    entry = _ENTRIES[name]
+    return Tool(
+        name=name,
+        title=entry["title"],
+        description=entry["description"],
+        input_schema=_arguments(entry, choices),
+        output_schema=_reply(entry),
+        roles=roles,
+        run=run,
+        read_only=entry["read_only"],
+        destructive=entry.get("destructive", False),
+        limits=limits,
+    )
+
+
+def _arguments(entry: Mapping[str, Any], choices: Mapping[str, Iterable[str]]) -> Schema:
+    """Return a short schema of arguments; the gateway forbids other members itself."""
+    own: Mapping[str, Schema] = entry.get("arguments", {})
+    properties = {name: _argument(name, schema, choices) for name, schema in own.items()}
+    properties |= {name: _ENTRIES["shared"][name] for name in entry.get("shared", ())}
+    required = {"required": entry["required"]} if "required" in entry else {}
+    return {"type": "object", "properties": properties, **required}
+
+
+def _argument(name: str, schema: Schema, choices: Mapping[str, Iterable[str]]) -> Schema:
+    """Return the schema of an argument, with its choices and the members of its items."""
+    items = schema.get("items")
+    if isinstance(items, str):
+        return {**schema, "items": _arguments(_ENTRIES[items], choices)}
+    if name not in choices:
+        return schema
+    one = enum(*choices[name]).schema
+    return {**one, **schema} if items is None else {**schema, "items": one}
+
+
+def _reply(entry: Mapping[str, Any]) -> Schema:
+    if entry.keys().isdisjoint({"returns", "may_return"}):
+        return OBJECT.schema
+    always, sometimes = (
+        {name: _VALUES[kind] for name, kind in entry.get(part, {}).items()}
+        for part in ("returns", "may_return")
+    )
+    return obj(always, {**sometimes, "next": TEXT, "hint": TEXT})

@@ -1,1 +1,0 @@
-"""Compare statements to find pairs that cannot both be true."""

@@ -1,0 +1,116 @@
+"""Retract a wrong item: its own retcon, and the states that it began or ended."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from canonry.canon.judging.known_things import Backing, labelled_for
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import tags_begun_by
+from canonry.canon.judging.state_tags import changes_of, resumed, stated_tag, undone
+from canonry.log.entries import (
+    Entry,
+    EventRetconned,
+    FactResumed,
+    FactRetconned,
+    Made,
+    RelationRetconned,
+)
+from canonry.log.items.facts import Event, Fact, FactDraft, Relation
+from canonry.values.attributes.table import attribute_of_word
+from canonry.values.fields import Reference
+from canonry.values.ids import FactId, NewId
+from canonry.values.observations import Observation
+from canonry.values.state_tags import excluded_by
+
+
+def retracted(
+    view: SliceView, new_id: NewId, wrong: Fact | Event | Relation, reason: str
+) -> tuple[Entry, ...]:
+    """Return the entries that retcon a wrong item, its own first."""
+    if isinstance(wrong, Event):
+        return (EventRetconned(event_id=wrong.id, replaced_by=None, reason=reason),)
+    if isinstance(wrong, Relation):
+        return (RelationRetconned(relation_id=wrong.id, replaced_by=None, reason=reason),)
+    backing = Backing(
+        space=wrong.space,
+        authority=wrong.authority,
+        confidence=wrong.confidence,
+        evidence=wrong.evidence,
+    )
+    fallen = FactRetconned(fact_id=wrong.id, replaced_by=None, reason=reason)
+    states, _ = states_undone(new_id, backing, wrong, reason, view, instead=None)
+    return (fallen, *states)
+
+
+def states_undone(
+    new_id: NewId,
+    backing: Backing,
+    fact: Fact,
+    reason: str,
+    view: SliceView,
+    *,
+    instead: str | None,
+) -> tuple[tuple[Entry, ...], FactId | None]:
+    """Return the entries that undo the states that began or ended by what a fact says.
+
+    A replacement that states a tag sets it instead; the second value is the fact that states it.
+    """
+    begun = [
+        (held, entity)
+        for held in tags_begun_by(fact, view)
+        if (entity := view.entity(Reference(held.entity_id))) is not None
+    ]
+    entries: list[Entry] = [] if begun else [*_ends_undone(new_id, backing, fact, reason, view)]
+    stated: FactId | None = None
+    for held, entity in begun:
+        said = stated_tag(instead or "", entity, view.policy.exclusive_tags)
+        tag = said[0] if said is not None and said[1] else None
+        label = f"retcon:{entity.id}:{held.tag}"
+        changed = undone(
+            view, new_id, backing, entity, held, label=label, reason=reason, instead=tag
+        )
+        stated = next((one.id for one in _begun(view, changed, tag)), stated)
+        entries += changed
+        entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts]
+    fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
+    return tuple(each for each in entries if each != fallen), stated
+
+
+def _ends_undone(
+    new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView
+) -> Iterator[Entry]:
+    """Yield the entries by which the states hold on that ended by what a fact says."""
+    tag, told_of = fact.properties.get("tag"), {one.attribute for one in fact.statements}
+    for bearer in filter(None, (view.entity(Reference(one)) for one in fact.involved)):
+        seen = ((one, view.thing(one.observation)) for one in changes_of(bearer))
+        own = [
+            one
+            for one, told in seen
+            if isinstance(told, Observation) and told.position == fact.position
+        ]
+        other = [one.tag for one in own if one.holds]
+        ends = [
+            one
+            for one in own
+            if not one.holds
+            and (one.tag == tag if tag else _attribute_of(one.tag) in told_of)
+            and not excluded_by(one.tag, view.policy.exclusive_tags, other)
+        ]
+        if ends:
+            named = partial(labelled_for, new_id, bearer.id)
+            yield from resumed(view, named, backing, bearer, ends, reason=reason)
+
+
+def _attribute_of(tag: str) -> str:
+    known = attribute_of_word(tag)
+    return "" if known is None else known[0].name
+
+
+def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
+    """Return the facts stating the tag that the entries create or restore."""
+    for entry in entries:
+        thing: object = entry.thing if isinstance(entry, Made) else None
+        if isinstance(entry, FactResumed):
+            thing = view.thing(entry.fact_id)
+        if isinstance(thing, FactDraft) and thing.properties.get("holds") is True:
+            yield from (thing,) if thing.properties["tag"] == tag else ()

@@ -1,0 +1,490 @@
+"""The statements of claims and of canon items, and the items that may stand against a claim.
+
+A fact, a relation and a state tag are three ways to say a statement. Each is turned into the same
+form here, so that the gates compare them by attribute and value.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, takewhile
+from typing import Any, Final
+
+from canonry.canon.judging.contents import (
+    Content,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+)
+from canonry.canon.judging.known_things import Backing, labelled_for
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.state_tags import (
+    TagHeld,
+    as_held,
+    authority_of,
+    change_tags,
+    changes_of,
+    held_at,
+    still_stands,
+    tag_held,
+    together,
+)
+from canonry.language.reading.figures import measure_of
+from canonry.language.reading.forms import ANYBODY
+from canonry.language.reading.reading import READER, read_quantity, read_statements
+from canonry.language.texts.stems import terms_of
+from canonry.log.entries import Entry, FactRead
+from canonry.log.items.entities import Entity, family_of
+from canonry.log.items.facts import Fact, Relation
+from canonry.log.schemas.narrative import relation_type
+from canonry.values.attributes.table import (
+    Attribute,
+    ValueKind,
+    attribute,
+    attribute_of_relation,
+    attribute_of_word,
+    implied_by,
+    statement_of_tag,
+)
+from canonry.values.fields import Reference
+from canonry.values.ids import EntityId, FactId, NewId, is_uuid
+from canonry.values.moments import Moment, same_scene
+from canonry.values.observations import Observation
+from canonry.values.provenance import Authority
+from canonry.values.state_tags import normal_tag
+from canonry.values.statements import PHRASE, Phase, Statement, timeline_key
+
+
+def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
+    """Map the names of the entities to their ids.
+
+    A word of a longer name counts as a name if only one of them has it, as `Anna` for Anna Berg.
+    """
+    whole: dict[str, str] = {}
+    for entity in entities:
+        members = (view.thing(member) for member in entity.members)
+        bearers = (entity, *(one for one in members if isinstance(one, Entity)))
+        # Former names are kept in lower case only.
+        named = {each.casefold(): each for one in bearers for each in (one.name,)}
+        known = (each for one in bearers for each in one.known_as)
+        others = (named.get(each, each.title()) for each in known)
+        whole |= dict.fromkeys((*named.values(), *others), str(entity.id))
+    return with_single_words(whole)
+
+
+def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids of whole names, and of each word that only one of the longer names has."""
+    parts: defaultdict[str, set[str]] = defaultdict(set)
+    for name, thing_id in whole.items():
+        words = name.split()
+        for word in words if len(words) > 1 else ():
+            if word[:1].isupper() and terms_of(word):
+                parts[word].add(thing_id)
+    return {word: next(iter(ids)) for word, ids in parts.items() if len(ids) == 1} | dict(whole)
+
+
+def statements_of_tags(entity_id: str, tags: Iterable[str], *, hold: bool) -> Iterator[Statement]:
+    """Yield what state tags say of an entity; a tag that no attribute knows says nothing."""
+    for tag in tags:
+        said = statement_of_tag(entity_id, tag, holds=hold)
+        if said is not None:
+            yield said
+
+
+def statement_of_relation(rel_type: str, from_id: str, to_id: str) -> Statement:
+    """Return what a relation says, from the side of its attribute's subject."""
+    entry, inverse = attribute_of_relation(rel_type)
+    subject, value = (to_id, from_id) if inverse else (from_id, to_id)
+    return Statement(subject=subject, attribute=entry.name, value=value)
+
+
+def statements_of_properties(
+    properties: Mapping[str, Any], entities: Iterable[Entity]
+) -> Iterator[Statement]:
+    """Yield what the properties of a fact about one entity say of it."""
+    about = [one.id for one in entities]
+    for name, value in properties.items() if len(about) == 1 else ():
+        if isinstance(value, bool):
+            yield from statements_of_tags(about[0], (name,), hold=value)
+            continue
+        if not isinstance(value, str | int | float):
+            continue
+        figure, text = read_quantity(str(value)), normal_tag(str(value)).replace(" ", "_")
+        known = attribute_of_word(name)
+        same = known is not None and known[0].name == known[1]
+        word = known[1] if known and same else normal_tag(name).replace(" ", "_")
+        if figure is not None:
+            yield Statement(subject=about[0], attribute=measure_of(word), value=figure)
+        elif attribute(word).kind is ValueKind.WORD:
+            yield Statement(subject=about[0], attribute=word, value=text)
+        else:
+            yield Statement(subject=about[0], attribute=f"property:{word}", value=PHRASE + text)
+
+
+_ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
+"""The properties of facts that document a state tag; they say nothing beyond the tag."""
+
+
+def statements_of(content: Content, view: SliceView) -> tuple[Statement, ...]:
+    """Return everything that a claim says."""
+    match content:
+        case FactContent():
+            found = [view.entity(reference) for reference in content.involved]
+            entities = list({one.id: one for one in found if one is not None}.values())
+            return statements_of_fact(content.statement, content.properties, entities, view)
+        case RelationshipContent():
+            start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+            if start is None or end is None:
+                return ()
+            kind = relation_type(content.rel_type)
+            said = statement_of_relation(kind.name, start.id, end.id)
+            return (said, *implied_by(said))
+        case StateChangeContent():
+            entity = view.entity(content.entity)
+            if entity is None:
+                return ()
+            return (
+                *statements_of_tags(entity.id, content.add, hold=True),
+                *statements_of_tags(entity.id, content.remove, hold=False),
+            )
+        case _:
+            return ()
+
+
+def statements_of_fact(
+    statement: str, properties: Mapping[str, Any], entities: Iterable[Entity], view: SliceView
+) -> tuple[Statement, ...]:
+    """Return what a fact says by its words and by its properties."""
+    about = tuple(entities)
+    if {"tag", "holds"} <= properties.keys():
+        tags = (str(properties["tag"]),)
+        hold = properties["holds"] is True
+        return tuple(statements_of_tags(str(properties["entity_id"]), tags, hold=hold))
+    others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
+    said = read_statements(statement, names_of(view, about))
+    return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
+
+
+def reading_of(
+    fact_id: str,
+    statement: str,
+    properties: Mapping[str, Any],
+    involved: Iterable[EntityId],
+    view: SliceView,
+) -> FactRead:
+    """Return the entry that stores what a new fact says, so that nobody reads its words again."""
+    found = [view.entity(Reference(one)) for one in involved]
+    entities = [one for one in found if one is not None]
+    said = statements_of_fact(statement, properties, entities, view)
+    return FactRead(fact_id=FactId(fact_id), reader=READER, statements=said)
+
+
+# States: the state tags that follow from what a fact says.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateSaid:
+    """A state that begins or ends by what a fact says of an entity."""
+
+    entity: Entity
+    tag: str
+    holds: bool
+
+
+def states_of(said: Iterable[Statement], view: SliceView) -> tuple[StateSaid, ...]:
+    """Return the states that begin, end or follow from statements; each once.
+
+    Only words of change and of consequence count: somebody who was killed is dead. A state that a
+    fact only mentions stays with the fact.
+    """
+    found: dict[tuple[str, str], StateSaid] = {}
+    for one in said:
+        changes = one.phase in {Phase.BEGINS, Phase.ENDS} or one.implied
+        if not changes or one.held is None or one.qualifiers or one.quantifier or one.when:
+            continue
+        entity = entity_of(view, one.subject)
+        entry = attribute(one.attribute)
+        worded = entry.kind is ValueKind.WORD and not entry.soft
+        if entity is None or not worded or one.value not in {*chain(*entry.exclusive)}:
+            continue
+        found.setdefault(
+            (entity.id, str(one.value)),
+            StateSaid(entity=entity, tag=str(one.value), holds=one.held),
+        )
+    return tuple(found.values())
+
+
+def states_changed(
+    said: Iterable[Statement],
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    *,
+    moment: Moment,
+    ended: Iterable[TagHeld] = (),
+) -> Iterator[Entry]:
+    """Yield the changes of the states that a fact begins and ends; it supersedes those in `ended`.
+
+    Changes that another item tells in the scene of the moment are left out.
+    """
+    found: defaultdict[EntityId, dict[str, bool]] = defaultdict(dict)
+    begun, over = states_of(said, view), tuple(ended)
+    if not begun and not over:
+        return
+    states = [(one.entity, one.tag, one.holds) for one in begun]
+    rivals = ((entity_of(view, one.entity_id), one.tag) for one in over)
+    states += [(entity, tag, False) for entity, tag in rivals if entity is not None]
+    for entity, tag, holds in states:
+        there = [one for one in changes_of(entity) if same_scene(one.moment, moment)]
+        same = any((normal_tag(one.tag), one.holds) == (normal_tag(tag), holds) for one in there)
+        if not same:
+            found[entity.id].setdefault(tag, holds)
+    for entity in {entity.id: entity for entity, _tag, _holds in states}.values():
+        tags = found[entity.id]
+        yield from change_tags(
+            view,
+            partial(labelled_for, new_id, entity.id),
+            backing,
+            entity,
+            add=as_held(entity, (tag for tag, holds in tags.items() if holds)),
+            remove=as_held(entity, (tag for tag, holds in tags.items() if not holds)),
+            moment=moment,
+        ).entries
+
+
+def states_again(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
+    """Yield the changes of the states that a fact begins and ends when it is canon again."""
+    backing = Backing(
+        space=fact.space,
+        authority=fact.authority,
+        confidence=fact.confidence,
+        evidence=fact.evidence,
+        scene_id=fact.scene_id,
+        place=fact.place,
+        proposal_id=fact.proposal_id,
+    )
+    if "tag" not in fact.properties:
+        yield from states_changed(fact.statements, view, new_id, backing, moment=fact.moment)
+        return
+    entity = entity_of(view, str(fact.properties.get("entity_id")))
+    tags = (str(fact.properties["tag"]),)
+    add, remove = (tags, ()) if fact.properties.get("holds") is True else ((), tags)
+    if entity is not None:
+        yield from change_tags(
+            view, new_id, backing, entity, add=add, remove=remove, moment=fact.moment
+        ).entries
+
+
+def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
+    """Yield the states that began with a fact, and not only were confirmed by it."""
+    named, begun = fact.properties.get("entity_id"), list[tuple[Entity, str]]()
+    if isinstance(named, str) and fact.properties.get("holds") is True:
+        entity = entity_of(view, named)
+        begun += [] if entity is None else [(entity, str(fact.properties.get("tag")))]
+    else:
+        states = states_of(fact.statements, view)
+        begun += [(one.entity, one.tag) for one in states if one.holds]
+    documents = "tag" in fact.properties
+    for entity, tag in begun:
+        own = [one for one in changes_of(entity) if normal_tag(one.tag) == normal_tag(tag)]
+        there = (n for n, one in enumerate(own) if one.holds and together(one.moment, fact.moment))
+        at = next(there, None)
+        if at is None or (at and own[at - 1].holds):
+            continue
+        first, *_, last = (own[at], *takewhile(lambda one: one.holds, own[at:]))
+        seen = view.thing(first.observation)
+        if documents:
+            yield TagHeld(entity_id=entity.id, tag=last.tag, change=last, facts=(fact.id,))
+        elif isinstance(seen, Observation) and seen.position == fact.position:
+            yield tag_held(view, entity, last)
+
+
+# Conflicting statements: the items that say something of the same attribute and subject.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A statement of the canon, and the item that says it.
+
+    `rival` is the id of the fact or relation, or the tag. `words` tell a reader what it says.
+    """
+
+    statement: Statement
+    rival: TagHeld | str
+    conflicts: tuple[str, ...]
+    words: str
+    moment: Moment
+    authority: Authority
+    about: frozenset[str]
+    thing: Fact | Relation | None = None
+
+
+def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]:
+    """Return the keys of the facts that may stand against these statements."""
+    keys: set[str] = set()
+    for one in said:
+        entry = attribute(one.attribute)
+        sides = [one.subject]
+        if (entry.symmetric or entry.acyclic) and isinstance(one.value, str):
+            sides.append(one.value)
+        family, _, deed = one.attribute.partition(":")
+        beside = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
+        named = (one.attribute, *entry.excludes, *entry.displaces, *beside)
+        for side in sides:
+            entity = entity_of(view, side)
+            for each in (side,) if entity is None else family_of(entity):
+                keys |= {timeline_key(each, name) for name in named}
+        if one.value_key is not None:
+            whole = one.quantifier == "sole" or one.subject == ANYBODY
+            keys |= {one.value_key} if whole else {timeline_key(ANYBODY, one.attribute)}
+            keys.add(replace(one, quantifier="sole").sole_key or "")
+    return frozenset(keys - {""})
+
+
+def standings_beside(
+    said: Iterable[Statement], moment: Moment, view: SliceView
+) -> Iterator[Standing]:
+    """Yield what the canon says of the same subjects and attributes at a moment."""
+    claims = tuple(said)
+    for fact in view.framed(keys_of_rivals(claims, view)):
+        if still_stands(view, fact, moment):
+            yield from standings_of_fact(fact, view)
+    for relation in _relations_beside(claims, view):
+        at, until = moment.at, relation.until
+        if relation.current or (until is not None and at is not None and until > at):
+            yield _standing_relation(relation, view)
+    yield from _tags_beside(claims, moment, view)
+
+
+def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:
+    """Yield what a fact says, with survivors for merged entities."""
+    roots = {
+        one: entity.id for one in fact.involved if (entity := entity_of(view, one)) is not None
+    }
+    moved = {one: root for one, root in roots.items() if one != root}
+    said = [_rooted(one, moved) if moved else one for one in fact.statements]
+    for one in standings_told(said, fact.moment, fact.id, about=roots.values()):
+        words = f"the fact {fact.id} says that {fact.statement}"
+        yield replace(one, words=words, authority=fact.authority, thing=fact)
+
+
+def standings_told(
+    said: Iterable[Statement], moment: Moment, fact_id: str, *, about: Iterable[str]
+) -> tuple[Standing, ...]:
+    """Return what a fact says from a moment on."""
+    return tuple(
+        Standing(
+            statement=one,
+            rival=fact_id,
+            conflicts=(fact_id,),
+            words="",
+            moment=moment,
+            authority=Authority.SYSTEM,
+            about=frozenset(about),
+        )
+        for one in said
+    )
+
+
+def standings_of(item: Fact | Relation, view: SliceView) -> tuple[Standing, ...]:
+    """Return what a fact or a relation says."""
+    if isinstance(item, Fact):
+        return tuple(standings_of_fact(item, view))
+    return (_standing_relation(item, view),)
+
+
+def ended_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
+    """Yield the items that ended in favour of `item`, whenever they were told."""
+    told: list[Fact | Relation] = [item]
+    while isinstance(told[-1], Fact) and told[-1].replaces is not None:
+        before = view.thing(told[-1].replaces)
+        if not isinstance(before, Fact) or before in told:
+            break
+        told.append(before)
+    found = [one for each in told for one in items_beside(each, view)]
+    yield from {one.id: one for one in found if one.superseded_by == item.id}.values()
+
+
+def items_beside(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
+    """Yield the items that say something of the same timelines as `item`, or the same words."""
+    said = [one.statement for one in standings_of(item, view)]
+    yield from view.framed(keys_of_rivals(said, view))
+    yield from view.stating(item.statement) if isinstance(item, Fact) else ()
+    yield from _relations_beside(said, view)
+
+
+def _rooted(said: Statement, moved: Mapping[EntityId, EntityId]) -> Statement:
+    roots: Mapping[str, str] = {str(one): str(root) for one, root in moved.items()}
+    value = said.value
+    if isinstance(value, str):
+        value = roots.get(value, value)
+    return replace(said, subject=roots.get(said.subject, said.subject), value=value)
+
+
+def _relations_beside(claims: Iterable[Statement], view: SliceView) -> Iterator[Relation]:
+    seen: set[str] = set()
+    for one in claims:
+        entry = attribute(one.attribute)
+        sides = {one.subject, one.value} if entry.acyclic or entry.symmetric else {one.subject}
+        for entity in (entity_of(view, side) for side in sides if isinstance(side, str)):
+            if entity is None:
+                continue
+            for name in (one.attribute, *sorted(entry.excludes | entry.displaces)):
+                for relation in _relations_of(entity, attribute(name), view):
+                    if relation.id not in seen:
+                        seen.add(relation.id)
+                        yield relation
+
+
+def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
+    for name in entry.relations:
+        yield from view.relations(entity, name, "any" if entry.symmetric else "out")
+    for name in entry.inverse_relations:
+        yield from view.relations(entity, name, "in")
+
+
+def _standing_relation(relation: Relation, view: SliceView) -> Standing:
+    start, end = (entity_of(view, one) for one in (relation.from_id, relation.to_id))
+    ids = [
+        relation.from_id if start is None else start.id,
+        relation.to_id if end is None else end.id,
+    ]
+    named = ["somebody" if one is None else one.name for one in (start, end)]
+    return Standing(
+        statement=statement_of_relation(relation.rel_type, *ids),
+        rival=relation.id,
+        conflicts=(relation.id,),
+        words=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
+        moment=relation.moment,
+        authority=relation.authority,
+        about=frozenset(ids),
+        thing=relation,
+    )
+
+
+def _tags_beside(
+    claims: Iterable[Statement], moment: Moment, view: SliceView
+) -> Iterator[Standing]:
+    asked = {(one.subject, one.attribute) for one in claims}
+    for subject, name in sorted(asked):
+        entity = entity_of(view, subject) if attribute(name).exclusive else None
+        for tag, change in ({} if entity is None else held_at(entity, moment)).items():
+            for said in statements_of_tags(subject, (tag,), hold=True):
+                if entity is None or said.attribute != name:
+                    continue
+                held = tag_held(view, entity, change)
+                yield Standing(
+                    statement=said,
+                    rival=held,
+                    conflicts=held.facts or (entity.id,),
+                    words=f"{entity.name} is {tag}",
+                    moment=change.moment,
+                    authority=authority_of(view, entity, change, moment),
+                    about=frozenset((entity.id,)),
+                )
+
+
+def entity_of(view: SliceView, thing_id: str) -> Entity | None:
+    """Return the entity of an id; a phrase or a word is none."""
+    return view.entity(Reference(thing_id)) if is_uuid(thing_id) else None

@@ -1,0 +1,420 @@
+"""The canon narrowed to a viewpoint: each read answers as of a moment, and as known at a time.
+
+A narrowed canon has the ports of the canon. It reads more than was asked, returns the items to
+their state at the viewpoint, and applies the filters of the query to that state.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar, cast
+
+from canonry.canon.judging.state_tags import changes_of
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.paging import paged
+from canonry.canon.session.what_holds import (
+    Viewpoint,
+    as_holding,
+    entity_then,
+    events_until,
+    facts_at,
+    is_later,
+    relations_at,
+)
+from canonry.log.commits import Position
+from canonry.log.entries import Thing, Tombstone
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.proposals import Proposal, ProposalStatus
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Story, Turn
+from canonry.log.items.sources import Source
+from canonry.log.schemas.narrative import STATE_TAGS
+from canonry.readmodels.ports.state import RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.values.errors import InvalidInput, NotFound, Unavailable
+from canonry.values.fields import revised
+from canonry.values.ids import Space, SpaceId
+from canonry.values.moments import Instant, Moment
+from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
+
+V = TypeVar("V")
+PAGES_MAX: Final = 40
+WALKED_MAX: Final = 20 * PAGE_MAX
+"""The most items that one query returns to an earlier state."""
+
+_VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story)
+_AS_IT_IS: Final = frozenset(
+    {"cursor", "compartments", "spaces", "ids_beginning", "things_as_known_at", "bearers"}
+    | {"entities_seen_until", "timeline", "schemas", "runs", "runs_newest", "entity_types"}
+)
+
+_OPEN: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("all_of", "any_of", "none_of"), frozenset()),
+    "name_pattern": None,
+    "current": False,
+}
+_OPEN_TO_PAST: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("level", "status", "asks", "start", "end")),
+    "include_merged": True,
+}
+"""The filters of queries by what may have been different, so that they find everything."""
+
+
+def narrowed(canon: Canon, view: Viewpoint) -> Canon:
+    """Return the canon as it is seen from a viewpoint; answer only reads with it."""
+    if view == Viewpoint():
+        return canon
+    narrowing = Narrowing(canon=canon, view=view)
+    return revised(
+        canon,
+        state=narrowing.of(canon.state),
+        documents=narrowing.of(canon.documents),
+        ledger=narrowing.of(canon.ledger) if view.is_past else canon.ledger,
+        viewpoint=view,
+        now=canon,
+    )
+
+
+async def there_then(canon: Canon, things: Iterable[Thing]) -> Sequence[Any]:
+    """Return the items that are there at the canon's viewpoint, as they were."""
+    if canon.now is None:
+        return list(things)
+    found = list(things)
+    then = await Narrowing(canon=canon.now, view=canon.viewpoint).then(found)
+    return [then[each.id] for each in found if each.id in then]
+
+
+async def require_there(canon: Canon, thing: Thing) -> Any:
+    """Return the item as it was at the canon's viewpoint.
+
+    Raises:
+        NotFound: `entity.not-yet`.
+        InvalidInput: `thing.not-yet`.
+    """
+    found = await there_then(canon, (thing,))
+    if found:
+        return found[0]
+    if isinstance(thing, Entity):
+        message = "This entity did not exist then. Give a later time."
+        raise NotFound("entity.not-yet", message, kind="entity", id=thing.id)
+    path = "/as_known_at" if canon.viewpoint.is_past else "/at"
+    message = f"This item was not known at that time or did not hold. Give another time in {path}."
+    raise InvalidInput("thing.not-yet", message, path=path)
+
+
+@dataclass(slots=True, eq=False)
+class Narrowing:
+    """The reading of items at a viewpoint, through the views of one viewer."""
+
+    canon: Canon
+    view: Viewpoint
+    _positions: dict[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
+
+    def of(self, view: V) -> V:
+        """Wrap a view of the store for the viewpoint."""
+        return cast("V", _Then(view, self))
+
+    async def then(self, found: Sequence[Any], *, by_id: bool = False) -> Mapping[str, Any]:
+        """Return the items that are there, as they were.
+
+        Looked up `by_id`, an entity has a name even before anything was told of it.
+        """
+        known = {each.id: each for each in found}
+        if self.view.is_past:
+            known = await self._known(known)
+        if self.view.at is not None:
+            known = await self._holding(known, self.view.at, by_id=by_id)
+        return known
+
+    async def position(self, space: SpaceId) -> Position:
+        """Return the last log position of a space that is known."""
+        if self.view.known is not None:
+            return self.view.known
+        if space not in self._positions:
+            at = cast("Instant", self.view.known_at)
+            self._positions[space] = await self.canon.ledger.position_at(space, at)
+        return self._positions[space]
+
+    async def _known(self, things: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the items as they were recorded; spaces stay, and erased items stay erased."""
+        past: dict[str, Any] = {}
+        for space in {each.space for each in things.values()}:
+            until = await self.position(space)
+            here = {i: each for i, each in things.items() if each.space == space}
+            kept = [i for i, each in here.items() if isinstance(each, _VERSIONED)]
+            past |= await self.canon.state.things_as_known_at(kept, until) if kept else {}
+            past |= {
+                i: await self._undone(each, until)
+                for i, each in here.items()
+                if isinstance(each, Space)
+                or (not isinstance(each, _VERSIONED) and each.position <= until)
+            }
+        return {i: past[i] for i in things if i in past and not isinstance(past[i], Tombstone)}
+
+    async def _undone(self, thing: Any, until: Position) -> Any:
+        """Return a scene or proposal, of which no version is stored, without later outcomes."""
+        if not isinstance(thing, Scene | Proposal):
+            return thing
+        known_at = self.view.known_at
+        if known_at is None:
+            last = await self.canon.ledger.read(thing.space, after=Position(until - 1), limit=1)
+            known_at = last[0].recorded_at if last else Instant(0)
+        undone: Any = thing
+        match thing:
+            case Scene(completed_at=done, updated_at=updated) if updated > known_at:
+                turns = await self._turns(thing, until)
+                undone = replace(thing, turn_count=turns, updated_at=known_at)
+                if thing.changed_at > until and (done is None or done > known_at):
+                    unsaid: Any = dict.fromkeys(("summary", "gm_notes", "completed_at"))
+                    undone = replace(undone, status=SceneStatus.ACTIVE, outcomes=(), **unsaid)
+            case Proposal(decision=decision, review=review) if thing.changed_at > until:
+                if review is not None and review.decided_at > known_at:
+                    undone = replace(undone, review=None)
+                if decision is None or decision.decided_at > known_at:
+                    undone = replace(undone, status=ProposalStatus.PENDING, decision=None)
+        return undone
+
+    async def _turns(self, scene: Scene, until: Position) -> int:
+        """Return the number of turns that a scene had at a position, by bisection."""
+        least, most = 0, scene.turn_count
+        while least < most:
+            middle, documents = (least + most) // 2, self.canon.store_of_all.documents
+            found = await documents.turns(scene.id, after=middle - 1, limit=1)
+            then = [each.index for each in found if each.position <= until]
+            least, most = (then[0] + 1, most) if then else (least, middle)
+        return least
+
+    async def _holding(
+        self, things: dict[str, Any], moment: Moment, *, by_id: bool
+    ) -> dict[str, Any]:
+        stated = [e for e in things.values() if isinstance(e, Fact | Relation)]
+        heirs = {e.superseded_by for e in stated if e.superseded_by is not None} - things.keys()
+        around = dict(await self.canon.state.things(heirs)) if heirs else {}
+        if heirs and self.view.is_past:
+            around = await self._known(around)
+        every = (*things.values(), *around.values())
+        said = [e for e in every if getattr(e, "level", None) is not CanonLevel.RETCONNED]
+        held = {
+            *(e.id for e in relations_at(moment, said)),
+            *(e.id for e in facts_at(moment, said, ())),
+            *(e.id for e in events_until(moment, (e for e in said if isinstance(e, Event)))),
+        }
+        entities = [each for each in things.values() if isinstance(each, Entity)]
+        then = await entities_then(self.canon, entities, moment, self._until, by_id=by_id)
+        scenes = await self._scenes(things)
+
+        def there(each: Any) -> Any:
+            match each:
+                case Entity(id=one):
+                    return then.get(one)
+                case Fact(id=one) | Relation(id=one) | Event(id=one):
+                    return as_holding(each) if one in held else None
+                case Scene(id=one) | Turn(scene_id=one) | Memory(scene_id=str(one)):
+                    return None if is_later(scenes[one], self.view) else each
+                case _:
+                    return each
+
+        return {i: seen for i, each in things.items() if (seen := there(each)) is not None}
+
+    async def _scenes(self, things: Mapping[str, Any]) -> Mapping[str, Scene]:
+        known: dict[str, Any] = {i: e for i, e in things.items() if isinstance(e, Scene)}
+        told = (e.scene_id for e in things.values() if isinstance(e, Turn | Memory))
+        of = {each for each in told if each} - known.keys()
+        more: Mapping[str, Any] = await self.canon.state.things(of) if of else {}
+        return {**known, **more}
+
+    async def _until(self, entity: Entity) -> Position | None:
+        return await self.position(entity.space) if self.view.is_past else None
+
+
+class _Then:
+    """A proxy that answers the methods of a view as of a viewpoint."""
+
+    __slots__ = ("_narrowing", "_view")
+
+    def __init__(self, view: Any, narrowing: Narrowing) -> None:
+        self._view = view
+        self._narrowing = narrowing
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        ask: Callable[..., Awaitable[Any]] = getattr(self._view, name)
+        narrowing = self._narrowing
+        if name in {"head", "read"}:
+            return partial(_recorded, narrowing, ask)
+        if name in _AS_IT_IS or hasattr(self._view, "append"):  # of a ledger
+            return ask
+
+        async def then(*args: Any, **kwargs: Any) -> Any:
+            query = args[0] if args and is_dataclass(args[0]) else None
+            if query is not None and hasattr(query, "offset"):
+                wide, fits = _widened(cast("Any", query), narrowing.view)
+                return await _walked(narrowing, paged(ask, wide), fits, query)
+            if "offset" in kwargs:
+                cut = SimpleNamespace(limit=kwargs.pop("limit"), offset=kwargs.pop("offset"))
+                return await _walked(narrowing, partial(ask, *args, **kwargs), _any, cut)
+            if (last := kwargs.pop("last", None)) is not None:
+                every = await _answer(narrowing, await ask(*args, last=WALKED_MAX), name)
+                return every[max(0, len(every) - last) :]
+            return await _answer(narrowing, await ask(*args, **kwargs), name)
+
+        return then
+
+
+async def _recorded(
+    narrowing: Narrowing, ask: Callable[..., Awaitable[Any]], space: SpaceId, **page: Any
+) -> Any:
+    """Return the head of a log, or a page of its commits, as of the end of what is known."""
+    found, until = await ask(space, **page), await narrowing.position(space)
+    return [e for e in found if e.position <= until] if page else min(found, until)
+
+
+async def _walked(
+    narrowing: Narrowing, ask: Callable[..., Any], fits: Callable[[Any], bool], page: Any
+) -> Page[Any]:
+    """Return a page of the items that are there and fit the query.
+
+    Of very many items the first are read, and the others count to the total.
+    """
+    every: list[Any] = []
+    total = 1
+    while len(every) < min(total, WALKED_MAX):
+        part = await ask(limit=PAGE_MAX, offset=len(every))
+        every += part.items
+        total = part.total if part.items else len(every)
+    left = total - len(every)
+    then = await narrowing.then(every)
+    found = [e for i in dict.fromkeys(one.id for one in every) if (e := then.get(i)) and fits(e)]
+    if left and page.offset >= len(found):
+        message = (
+            f"More than {WALKED_MAX} items would have to be read as of that time. "
+            "Narrow the call to one entity or kind."
+        )
+        raise Unavailable("viewpoint.too-wide", message)
+    return Page(items=found[page.offset : page.offset + page.limit], total=len(found) + left)
+
+
+async def _answer(narrowing: Narrowing, found: Any, name: str) -> Any:
+    """Return an answer as of the viewpoint; before a merge, its members answer as well."""
+    match found:
+        case Page(items=items):
+            there = await _answer(narrowing, items, name)
+            return Page(items=there, total=len(there))
+        case Mapping() if name == "things":
+            return await narrowing.then([e for e in found.values() if e], by_id=True)
+        case Mapping():
+            pages = {key: await _answer(narrowing, each, name) for key, each in found.items()}
+            return {key: page for key, page in pages.items() if page.items}
+        case _:
+            members = {i for e in found if isinstance(e, Entity) for i in e.members}
+            more = await narrowing.canon.state.things(members) if members else {}
+            then = dict(await narrowing.then([*found, *more.values()]))
+            ids = [*(e.id for e in found), *sorted(more)]
+            moved = {i: e.merged_into for i, e in then.items() if getattr(e, "merged_into", None)}
+            roots = await narrowing.canon.state.things(moved.values() - then.keys())
+            then |= await narrowing.then(list(roots.values()))
+            return [then[i] for i in dict.fromkeys(moved.get(i, i) for i in ids) if i in then]
+
+
+def _any(_: object) -> bool:
+    return True
+
+
+def _widened(query: Any, view: Viewpoint) -> tuple[Any, Callable[[Any], bool]]:
+    """Return the query without the filters that time changes, and the whole filter."""
+    changed = {**_OPEN, **_OPEN_TO_PAST} if view.is_past else _OPEN
+    wide = replace(query, **{n: each for n, each in changed.items() if hasattr(query, n)})
+    if view.at is not None and isinstance(query, RelationQuery):
+        query = replace(query, current=False)  # what holds then may end later
+    return wide, getattr(query, "matches", _any)
+
+
+# Entities at a moment, from their observations.
+
+
+async def entities_then(
+    canon: Canon,
+    entities: Sequence[Entity],
+    moment: Moment,
+    until: Callable[[Entity], Awaitable[Position | None]] | None = None,
+    *,
+    by_id: bool = True,
+    in_turn: bool = True,
+) -> Mapping[str, Entity]:
+    """Return the entities as they were at a moment, by id.
+
+    One of which nothing was told until then is as it was first told, if it was looked up `by_id`;
+    otherwise it is absent.
+
+    Raises:
+        Unavailable: `entity.too-long`.
+    """
+    seen = await _observations(canon, entities)
+    found: dict[str, Entity] = {}
+    for each in entities:
+        known = _counting(each, seen, None if until is None else await until(each))
+        then = entity_then(each, known, moment, in_turn=in_turn)
+        if then is None and by_id:
+            then = each
+        if then is not None:
+            found[each.id] = then
+    return found
+
+
+async def told_until(
+    canon: Canon, space: SpaceId, entities: Iterable[Entity], at: Instant
+) -> frozenset[str]:
+    """Return the ids of entities whose state at `at` equals the current one, with one query.
+
+    All their observations began before and hold until then, and no later one changed them. The
+    other entities must be folded.
+    """
+    behind = {each.id: _held_by(each) for each in entities}
+    seen = await canon.within(space).things(frozenset[str]().union(*behind.values()))
+    then = {
+        each.id
+        for each in seen.values()
+        if isinstance(each, Observation) and each.observed_at is not None and each.observed_at <= at
+    }
+    return frozenset(name for name, held in behind.items() if held and held <= then)
+
+
+def _held_by(entity: Entity) -> frozenset[str]:
+    """Return the observations behind all current fields."""
+    every = (*entity.own.values(), *entity.absorbed.values())
+    return frozenset(held.observation for elements in every for held in elements.values())
+
+
+def _counting(
+    entity: Entity, seen: Mapping[str, Sequence[Observation]], until: Position | None
+) -> list[Observation]:
+    """Return the entity's observations without retconned state changes."""
+    stands = {change.observation for change in changes_of(entity)}
+    known = [each for one in (entity.id, *entity.members) for each in seen.get(one, ())]
+    return [
+        each
+        for each in sorted(known, key=lambda one: (-one.seen_at, -one.position, one.id))
+        if (until is None or each.position <= until)
+        and (each.fields.keys() != {STATE_TAGS} or each.id in stands)
+    ]
+
+
+async def _observations(
+    canon: Canon, entities: Sequence[Entity]
+) -> Mapping[str, Sequence[Observation]]:
+    found: dict[str, list[Observation]] = {}
+    ids = [i for each in entities for i in (each.id, *each.members)]
+    for start in range(0, len(ids), PAGE_MAX):
+        some, read = ids[start : start + PAGE_MAX], 0
+        for _page in range(PAGES_MAX):
+            page = await canon.state.observations_newest(some, limit=PAGE_MAX, offset=read)
+            for each in page.items:
+                found.setdefault(each.entity_id, []).append(each)
+            read += len(page.items)
+            if read >= page.total:
+                break
+        else:
+            message = "This entity has too many observations to merge in one call."
+            raise Unavailable("entity.too-long", message, id=some[0])
+    return found

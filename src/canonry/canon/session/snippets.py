@@ -1,0 +1,166 @@
+"""The snippets of a document, and words that are quoted as evidence.
+
+Quoted words belong to one document for each audience of a space.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Change, commit_change, found_by
+from canonry.canon.session.paging import every_item
+from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, cut
+from canonry.log.entries import Made, Thing
+from canonry.log.folding import snippets_key, thing_key
+from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
+from canonry.values.audience import EVERYBODY, Audience
+from canonry.values.ids import (
+    CommitId,
+    NewId,
+    SnippetId,
+    SourceId,
+    SpaceId,
+    content_id,
+    derived_id,
+    keyed_commit_id,
+)
+from canonry.values.json_values import encode_json
+from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
+
+_TITLED: Final = " > "
+"""The separator between a document's title and a section's, as between headings."""
+
+
+def digest_of(excerpts: Sequence[Excerpt]) -> str:
+    """Return a digest of a document's text, whatever its file."""
+    return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
+
+
+def root_of(source: SourceDraft, digest: str) -> CommitId:
+    """Return the id from which the ids of a document's snippets derive."""
+    return keyed_commit_id(source.space, source.id, "snippets", digest)
+
+
+def snippets_of(
+    source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
+) -> tuple[SnippetDraft, ...]:
+    """Return the snippets with their places in the document, before those in the source."""
+    root = root_of(source, digest_of(excerpts))
+    return tuple(
+        SnippetDraft(
+            id=SnippetId(derived_id(root, str(place))),
+            space=source.space,
+            source_id=source.id,
+            text=excerpt.text,
+            page=excerpt.page,
+            section=_TITLED.join(s for s in (title, excerpt.section) if s)[:section_max] or None,
+            index=place,
+        )
+        for place, excerpt in enumerate(excerpts)
+    )
+
+
+async def next_index(canon: Canon, source: SourceDraft) -> int:
+    """Return the index after the last snippet of a source."""
+    ask = partial(canon.documents.snippets, source.id, limit=1)
+    first = await ask(offset=0)
+    last = (await ask(offset=first.total - 1) if first.total > 1 else first).items
+    return last[-1].index + 1 if last else 0
+
+
+def first_of(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
+    """Return the document's first index if one of its snippets exists and is not erased."""
+    for each in batch:
+        found = known.get(each.id)
+        if isinstance(found, Snippet):
+            return found.index - each.index
+    return None
+
+
+_SAID: Final = "said"
+"""The id that the caller of `create_source` would give to such a document."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedWords:
+    """Quoted words, the title of the document that keeps them, and its readers."""
+
+    text: str
+    title: str
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordsKept:
+    """The passages of quoted words, and the items and keys that keeping them writes and reads."""
+
+    evidence: tuple[Evidence, ...] = ()
+    made: tuple[SourceDraft | SnippetDraft, ...] = ()
+    reads: frozenset[str] = frozenset()
+
+
+async def words_kept(canon: Canon, space: SpaceId, words: QuotedWords) -> WordsKept:
+    """Return the passages of the words; those that the document has already are not made again."""
+    parts = await canon.reader.read(words.text.encode(), DocumentType.PLAIN)
+    excerpts = tuple(cut(parts, Cut(characters=canon.policy.limits.snippet)))
+    source, section_max = _source_of(space, words), canon.policy.limits.name
+    snippets = snippets_of(source, None, excerpts, section_max)
+    known = await canon.within(space).things((source.id, *(each.id for each in snippets)))
+    if source.id not in known and (former := await _former_source(canon, space, words)):
+        source, snippets = former, snippets_of(former, None, excerpts, section_max)
+        known = await canon.within(space).things((source.id, *(each.id for each in snippets)))
+    reads = set(map(thing_key, (source.id, *(each.id for each in snippets))))
+    first = first_of(snippets, known)
+    if first is None:
+        first = await next_index(canon, source) if source.id in known else 0
+        reads.add(snippets_key(source.id))
+    made = [replace(e, index=first + e.index) for e in snippets if e.id not in known]
+    cited = [one.id for one in snippets if isinstance(known.get(one.id, one), SnippetDraft)]
+    return WordsKept(
+        evidence=tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=one) for one in cited),
+        made=(*(() if source.id in known else (source,)), *made),
+        reads=frozenset(reads),
+    )
+
+
+async def keep_words(
+    canon: Canon, caller: Caller, space: SpaceId, words: QuotedWords
+) -> Sequence[Evidence]:
+    """Record quoted words and return their passages as evidence.
+
+    Raises:
+        CanonryError: as a commit.
+    """
+
+    async def prepare(_: NewId) -> Change[Sequence[Evidence]]:
+        kept = await words_kept(canon, space, words)
+        entries = tuple(Made(thing=one) for one in kept.made)
+        return Change(entries=entries, reads=kept.reads, found=kept.evidence)
+
+    return await found_by(await commit_change(canon, caller, space, prepare), prepare)
+
+
+def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
+    """Return the document of words for these readers."""
+    return SourceDraft(
+        id=SourceId(content_id(space, _SAID, *words.audience)),
+        space=space,
+        doc_id=_SAID,
+        title=words.title,
+        edition=None,
+        origin=None,
+        source_type=SourceType.DOCUMENT,
+        level=CanonLevel.CANON,
+        audience=words.audience,
+    )
+
+
+async def _former_source(canon: Canon, space: SpaceId, words: QuotedWords) -> Source | None:
+    """Return the document of words in a store of an earlier version, which chose another id."""
+    sources = every_item(partial(canon.state.sources, space))
+    same = [e async for e in sources if (e.doc_id, e.audience) == (_SAID, words.audience)]
+    return same[0] if same else None

@@ -1,0 +1,265 @@
+"""The states, relations, facts, events and scenes that hold at a viewpoint, from plain data.
+
+A viewpoint is a story time, or a scene, which stands at the end of its turns.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from canonry.log.commits import Position
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.scenes import Scene, SceneStatus, place_in
+from canonry.log.schemas.narrative import RELATION_TYPES, policy_of
+from canonry.values.attributes.table import attribute, attribute_of_relation
+from canonry.values.merge import accumulate, join_all
+from canonry.values.moments import AFTER_ALL, Instant, Moment, StoryPlace, dated, split_at
+from canonry.values.observations import Accumulator, Observation
+from canonry.values.provenance import CanonLevel
+from canonry.values.statements import Modality
+
+V = TypeVar("V", Fact, Relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewpoint:
+    """The moment of a view, `at`, and the end of the record that it knows; None: now.
+
+    `known_at` is a time of recording, `known` a log position of the space. `scene` is the scene
+    that `at` is the moment of.
+    """
+
+    at: Moment | None = None
+    known_at: Instant | None = None
+    known: Position | None = None
+    scene: Scene | None = None
+
+    @property
+    def is_past(self) -> bool:
+        """Tell whether it sees only what was recorded until an earlier time."""
+        return self.known_at is not None or self.known is not None
+
+    def shows(self, thing: object) -> bool:
+        """Tell whether a read item holds here; reading at a moment drops all that do not."""
+        return self.at is not None or is_current(thing)
+
+
+NOW = Viewpoint()
+
+
+def is_current(thing: object) -> bool:
+    """Tell whether an item is neither retconned nor ended."""
+    match thing:
+        case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
+            return False
+        case Fact(superseded=over) | Relation(ended=over):
+            return not over
+        case _:
+            return True
+
+
+def moment_at(at: Instant) -> Moment:
+    """Return the moment of a story time, after all that was told of it."""
+    return Moment(at=at, place=StoryPlace(told=AFTER_ALL))
+
+
+def moment_of(scene: Scene) -> Moment:
+    """Return the moment at the end of the scene's turns."""
+    told = scene.changed_at if scene.status is SceneStatus.COMPLETED else AFTER_ALL
+    return Moment(at=scene.time_ref, place=place_in(scene, None, told, dated=False))
+
+
+def precedes(one: Scene, scene: Scene) -> bool:
+    """Return whether `one` is earlier in its story than `scene`, and not later in story time."""
+    if one.time_ref is not None and scene.time_ref is not None and one.time_ref > scene.time_ref:
+        return False
+    told, now = ((each.order, each.created_at, each.id) for each in (one, scene))
+    return one.story_id == scene.story_id and told < now
+
+
+def is_later(one: Scene, view: Viewpoint) -> bool:
+    """Return whether a scene begins after the viewpoint."""
+    if view.scene is not None and one.story_id == view.scene.story_id:
+        return one.id != view.scene.id and not precedes(one, view.scene)
+    at = None if view.at is None else view.at.at
+    return at is not None and one.time_ref is not None and one.time_ref > at
+
+
+def events_until(moment: Moment, events: Iterable[Event]) -> list[Event]:
+    """Return the events until the moment, the latest first."""
+    return split_at(moment, events, lambda event: event.moment)[0][::-1]
+
+
+def relations_at(moment: Moment, statements: Iterable[Any]) -> list[Relation]:
+    """Return the relations that hold at the moment, in the order of their start.
+
+    A relation that ended later still holds: until its end, or until its successor began. The
+    successor may be an item of another form, which is looked for among the `statements`.
+    """
+    before, after, later = _split(Relation, moment, statements)
+    return [
+        one
+        for place, one in enumerate(before)
+        if not one.ended or _reaches(one, moment, before[place + 1 :], after, later)
+    ]
+
+
+def _split(
+    form: type[V], moment: Moment, statements: Iterable[Any]
+) -> tuple[list[V], list[V], dict[str | None, bool]]:
+    """Return the items of a form before and after the moment, and which successors begin later."""
+    every = {each.id: each for each in statements}
+    items = {i: each for i, each in every.items() if isinstance(each, form)}
+    told = [each for each in items.values() if not holds_always(each)]
+    before, after = split_at(moment, told, lambda one: one.moment)
+    before[:0] = filter(holds_always, items.values())
+    others = {each.superseded_by for each in items.values()} & every.keys() - items.keys()
+    later = {i: bool(split_at(moment, (every[i],), lambda one: one.moment)[1]) for i in others}
+    return before, after, {**later, **dict.fromkeys((each.id for each in after), True)}
+
+
+def holds_always(item: Fact | Relation) -> bool:
+    """Tell whether all that an item says holds at every time, as a birthplace does."""
+    if isinstance(item, Relation):
+        return attribute_of_relation(item.rel_type)[0].always
+    said = [one for one in item.statements if not one.implied]
+    sure = (one.holds and one.modality is Modality.ASSERTED for one in said)
+    return bool(said) and all(sure) and all(attribute(one.attribute).always for one in said)
+
+
+def _reaches(
+    relation: Relation,
+    moment: Moment,
+    meanwhile: Sequence[Relation],
+    after: Sequence[Relation],
+    later: Mapping[str | None, bool],
+) -> bool:
+    """Return whether a relation that ended later still holds at the moment.
+
+    If its successor or end is unknown, the next relation of its sequence ended it.
+    """
+    if any(follows(each, relation) or each.id == relation.superseded_by for each in meanwhile):
+        return False
+    if relation.superseded_by in later:
+        return later[relation.superseded_by]
+    if relation.until is not None and moment.at is not None:
+        return relation.until > moment.at
+    heir = next((each for each in after if follows(each, relation)), None)
+    return heir is not None and heir.since == relation.until
+
+
+def follows(later: Relation, one: Relation) -> bool:
+    """Return whether `later` belongs to the sequence of relations that replace each other."""
+    kind = RELATION_TYPES.get(one.rel_type)
+    ends, ends_then = (later.from_id, later.to_id), (one.from_id, one.to_id)
+    pair = ends == ends_then or (kind is not None and kind.symmetric and ends == ends_then[::-1])
+    if later.rel_type != one.rel_type:
+        return pair and kind is not None and later.rel_type in kind.excludes
+    if kind is not None and kind.one_target and later.from_id == one.from_id:
+        return True
+    return pair or (kind is not None and kind.one_origin and later.to_id == one.to_id)
+
+
+def facts_at(moment: Moment, statements: Iterable[Any], events: Iterable[Event]) -> list[Fact]:
+    """Return the facts at the moment; without a story time, the latest known one counts.
+
+    A fact that ended at an unknown time holds until its successor, of whatever form, began.
+
+    A fact with a limited duration is included only if it is known to last still, because its start
+    alone does not show how much time has passed.
+    """
+    before, _, later = _split(Fact, moment, statements)
+    present = moment.at
+    if present is None:
+        lasting = (fact.time_ref for fact in before if fact.duration is None)
+        times = [*lasting, *(event.time_ref for event in events)]
+        present = max((each for each in times if each is not None), default=None)
+
+    def holds(fact: Fact) -> bool:
+        if fact.superseded and (fact.until is None or moment.at is None):
+            return later.get(fact.superseded_by, False)
+        return fact.ends_at is None or (present is not None and present < fact.ends_at)
+
+    return [fact for fact in before if holds(fact)]
+
+
+def is_promised(fact: Fact, instant: Instant | None) -> bool:
+    """Return whether the fact begins after `instant`; without times it does not."""
+    return instant is not None and fact.time_ref is not None and fact.time_ref > instant
+
+
+def as_holding(thing: Any) -> Any:
+    """Return a statement that holds at a moment, without an end at an unknown later time."""
+    match thing:
+        case Relation(ended=True, until=None):
+            return replace(thing, ended=False, superseded_by=None)
+        case Fact(until=None) if thing.superseded_by is not None:
+            return replace(thing, superseded_by=None)
+        case _:
+            return thing
+
+
+# Entities: folded from the observations that held at a moment.
+
+
+def entity_then(
+    entity: Entity, known: Sequence[Observation], moment: Moment, *, in_turn: bool = True
+) -> Entity | None:
+    """Return the entity as it was at a moment; None: nothing was told of it until then."""
+    if moment.place.scene:
+        then = split_at(moment, known, lambda each: each.moment)[0]
+    else:
+        told = dated(known, lambda each: each.moment)
+        reached = any(when is not None and when <= (moment.at or 0) for when, _each in told)
+        then = [
+            each
+            for place, (when, each) in enumerate(told)
+            if moment.at is not None
+            and _held(each, when, moment.at, first=place == 0, reached=reached)
+        ]
+    return folded_from(entity, then, in_turn=in_turn) if then else None
+
+
+def folded_from(entity: Entity, then: Sequence[Observation], *, in_turn: bool = True) -> Entity:
+    """Fold the observations: with `in_turn` in story order, else the last recorded wins.
+
+    In a world the last recorded value holds from its tick on; clocks only go forward.
+    """
+    by_schema = not in_turn or any(each.schema_version is not None for each in then)
+    said: list[tuple[bool, Mapping[str, Any]]] = [
+        (
+            each.entity_id == entity.id,
+            accumulate(each, policy_of) if by_schema else _in_turn(each, place),
+        )
+        for place, each in enumerate(then)
+    ]
+    own, absorbed = (
+        join_all((fields for its_own, fields in said if its_own is whose), policy_of)
+        for whose in (True, False)
+    )
+    return replace(entity, own=own, absorbed=absorbed)
+
+
+def _held(
+    seen: Observation, when: Instant | None, at: Instant, *, first: bool, reached: bool
+) -> bool:
+    """Tell whether an observation held at a time.
+
+    Before the first known time, an observation holds from its recording, or if the first known time
+    was `reached`. The first known observation always held.
+    """
+    if when is not None:
+        return when <= at
+    return first or reached or seen.recorded_at <= at
+
+
+def _in_turn(seen: Observation, place: int) -> Accumulator:
+    """Return an observation's values; later observations in story order replace them."""
+    return {
+        name: {
+            element: replace(held, rank=(*held.rank[:3], place, place))
+            for element, held in elements.items()
+        }
+        for name, elements in accumulate(seen, policy_of).items()
+    }

@@ -1,0 +1,167 @@
+"""Parser of contact cards: each card becomes a record, and each of its values is kept or noted."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from quopri import decodestring
+from typing import Any, Final
+
+from canonry.documents.parsers.findings import Fault, Findings, keep_rest, tell
+
+_FIELDS: Final = {
+    "FN": "name",
+    "EMAIL": "email",
+    "TEL": "phone",
+    "ORG": "organization",
+    "TITLE": "title",
+    "ROLE": "role",
+    "ADR": "address",
+    "URL": "website",
+    "NOTE": "notes",
+    "UID": "uid",
+    "BDAY": "birthday",
+    "NICKNAME": "aliases",
+}
+_MANY: Final = frozenset({"email", "phone", "aliases"})
+_USED: Final = frozenset({"VERSION", "PRODID", "REV", "N", "BEGIN", "END", "X-ABLABEL"})
+_PICTURES: Final = frozenset({"PHOTO", "LOGO", "SOUND", "KEY"})
+_CARD: Final = re.compile(
+    r"^BEGIN:VCARD[ \t]*\n(.*?)(?:^(END:VCARD)[ \t]*(?:\n|\Z)|(?=^BEGIN:VCARD)|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_SOFT: Final = re.compile(r"(?im)^([^:\n]*quoted-printable[^:\n]*:(?:[^\n]*=\n)+)")
+"""Lines of quoted-printable text that end with a soft line break."""
+
+_FOLD: Final = re.compile(r"\n[ \t]")
+_LINE: Final = re.compile(
+    r'(?:([\w-]+)\.)?([A-Za-z][\w-]*)((?:;(?:"[^"]*"|[^":;])*)*):(.*)', re.DOTALL
+)
+_PART: Final = re.compile(r"((?:\\.?|[^\\;])*)(?:;|\Z)", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_LABEL: Final = re.compile(r"_\$!<([^<>]{0,100})>!\$_")
+_LINK: Final = re.compile(r"^(?:tel|mailto):", re.IGNORECASE)
+_EXTENSION: Final = re.compile(r";ext=", re.IGNORECASE)
+_COMMAS: Final = re.compile(r"(?<!\\),")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A property of a card; `omitted` is the year that stands for none."""
+
+    group: str
+    name: str
+    value: str
+    omitted: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of a structured value, without blanks at their ends."""
+        parts = [" ".join(_plain(each).split()) for each in _PART.findall(self.value)]
+        return [" ".join(each.split(",")) if self.name == "N" else each for each in parts[:-1]]
+
+    @property
+    def text(self) -> str:
+        """The value as people write it."""
+        match self.name:
+            case "ADR":
+                text = ", ".join(part for part in self.parts if part)
+            case "TEL" | "EMAIL":
+                text = _EXTENSION.sub(" ext. ", _LINK.sub("", _plain(self.value).strip()))
+            case "BDAY" if self.omitted and self.value.startswith(self.omitted):
+                # Some programs write a birthday without a year with a placeholder year.
+                text = f"--{self.value[len(self.omitted) :].lstrip('-')}"
+            case _:
+                text = _plain(self.value)
+        return text.strip()
+
+
+def read_vcf(data: bytes, found: Findings) -> None:
+    """Read a file of cards."""
+    cards = _CARD.findall(data.decode("utf-8-sig").replace("\r\n", "\n"))
+    broken = 0
+    for number, (text, end) in enumerate(cards, 1):
+        if not end:
+            broken += 1
+            found.note(f"Card {number} is broken and was skipped.")
+        elif fields := _fields(list(_lines(text, number, found)), found):
+            tell(found, "vcard", fields)
+    if broken == len(cards):
+        raise Fault("damaged")
+
+
+def _lines(text: str, number: int, found: Findings) -> Iterator[_Line]:
+    """Yield the properties of a card; a line that is none is noted."""
+    joined = _SOFT.sub(lambda soft: soft[1].replace("=\n", ""), text)
+    for line in _FOLD.sub("", joined).split("\n"):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            if line.strip():
+                found.note(f"A line of card {number} could not be read.")
+            continue
+        group, name, written, value = match.groups("")
+        given = (each.partition("=") for each in written.upper().split(";")[1:])
+        params = {key or value: value or key for key, _, value in given}
+        if "QUOTED-PRINTABLE" in params.values():
+            charset = params.get("CHARSET", "utf-8").strip('"')
+            with suppress(LookupError):  # a charset that nobody knows
+                value = decodestring(value.encode()).decode(charset, "replace")
+        omitted = params.get("X-APPLE-OMIT-YEAR", "")
+        yield _Line(group=group, name=name.upper(), value=value, omitted=omitted)
+
+
+def _fields(lines: list[_Line], found: Findings) -> dict[str, Any]:
+    """Return the fields of a card; a value without a field is kept under its own name or label."""
+    fields: dict[str, Any] = {}
+    labels = {
+        line.group: _LABEL.sub(r"\1", line.text) for line in lines if line.name == "X-ABLABEL"
+    }
+    for line in lines:
+        if line.name in _PICTURES:
+            found.note("Pictures, sounds and keys of cards were not read.")
+        elif line.name not in _USED and line.text.strip(";"):
+            label = labels.get(line.group, "").replace(" ", "_") if line.group else ""
+            taken = label.lower() in _FIELDS.values()
+            _take(fields, line, f"other_{label}" if taken else label or line.name)
+    called = next((line.parts for line in lines if line.name == "N"), [])
+    if "name" not in fields and any(called):
+        family, given, middle, *_ = (*called, "", "")
+        fields["name"] = " ".join(filter(None, (given, middle, family)))
+    revised = next((line.text for line in lines if line.name == "REV"), "")
+    if moment := _moment(revised):
+        fields["seen_at"] = moment
+    return fields
+
+
+def _take(fields: dict[str, Any], line: _Line, key: str) -> None:
+    """Add a line to its field; a second value, or one without a field, is kept under `key`."""
+    name = _FIELDS.get(line.name)
+    if name == "organization" and not fields.keys() & {"organization", "department"}:
+        # The units of the company follow, from the largest to the smallest.
+        company, *units = line.parts
+        department = ", ".join(filter(None, units))
+        fields |= {"organization": company} if company else {}
+        fields |= {"department": department} if department else {}
+    elif name in _MANY:
+        several = _COMMAS.split(line.value) if name == "aliases" else [line.text]
+        values = (_plain(each).strip() for each in several)
+        fields[name] = list(dict.fromkeys((*fields.get(name, ()), *filter(None, values))))
+    elif name is None:
+        keep_rest(fields, key, line.text)
+    elif fields.setdefault(name, line.text) != line.text:
+        keep_rest(fields, f"other_{name}", line.text)
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(lambda escaped: "\n" if escaped[1] in "nN" else escaped[1], text)
+
+
+def _moment(text: str) -> str | None:
+    """Return an instant that a card states; a day counts from its beginning, in UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        whole = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return whole.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        return None

@@ -1,1 +1,0 @@
-"""Frames: the subject and content of a statement, independent of its wording."""

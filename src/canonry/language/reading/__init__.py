@@ -1,0 +1,1 @@
+"""The reader of statements, with a table of words for each language."""

@@ -1,0 +1,194 @@
+"""The statements of a clause with any verb but be and have: what somebody does, and its results."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from canonry.language.reading.copulas import located, numbered
+from canonry.language.reading.figures import measure_of, text_of
+from canonry.language.reading.forms import Clause, Nominal, UnreadClause, say
+from canonry.language.reading.possessions import had, kinds_of
+from canonry.language.reading.times import is_recurring, parts_of
+from canonry.language.reading.verb_rules import changes, ruled
+from canonry.values.statements import PHRASE, Phase, Quantity, Statement
+
+_DIMENSIONS: Final = {"duration": {"time", "month"}, "weight": {"mass"}}
+"""The dimensions of the figures that are a measure: what somebody takes can be a dose."""
+
+_EXACT: Final = frozenset({"only", "all", "most"})
+
+
+def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+    """Yield what a clause with any other verb says of one of its subjects."""
+    group, about = clause.group, str(subject.value)
+    if group.reports:
+        yield from _done(clause, about, implied=False)
+        return
+    measured = _measured_verb(clause, about)
+    if measured is not None:
+        yield measured
+        return
+    yield from _belonging(clause, subject)
+    yield from numbered(clause, about)
+    limbs = (one for one in clause.objects if clause.words.has("limbs", one.noun))
+    losing = clause.words.has("losing", group.verb) and not group.negative
+    for one in limbs if losing else ():  # a leg is left after the loss of the other
+        value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else 1.0)
+        yield say(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
+    found = [] if group.duty else list(ruled(clause, group.verb, about, passive=group.passive))
+    if not found and clause.words.has("standing", group.verb) and not clause.objects:
+        yield from located(clause, about)
+        return
+    yield from found
+    yield from _timed(clause, subject)
+    yield from _lasting(clause, about)
+    for role, one in clause.places if group.passive and group.past else ():
+        if role == clause.words.agent and isinstance(one.value, str) and not one.noun:
+            yield say(one.value, f"did:{group.verb}", about, phase=Phase.WAS, implied=True)
+    if found and group.passive and not changes(clause):
+        return
+    if clause.words.has("idle", group.verb):
+        raise UnreadClause
+    yield from _done(clause, about, implied=bool(found))
+
+
+def _belonging(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+    """Yield that somebody belongs to a group, or is none of its members: `sings in the choir`."""
+    words, group = clause.words, clause.group
+    if group.passive or not words.has("belonging", group.verb):
+        return
+    belongs = any(rule[0] == "owner" for rule in words.verbs.get(group.verb, ()))
+    for role, one in clause.places:
+        named = not subject.noun and not one.noun and one.definite
+        grouped = named or words.has("groups", words.singular(one.last))
+        if isinstance(one.value, str) and role in {"to", "in", "for"} and not one.negative:
+            said = say(str(subject.value), "membership", one.value)
+            if grouped and not group.negative:
+                yield replace(said, implied=not belongs)
+            elif belongs and group.negative:
+                yield said
+                yield replace(said, attribute="part_of")
+
+
+def counting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+    """Yield how many do something: `forty people work at the mill`."""
+    group = clause.group
+    ends = [*(("", one) for one in clause.objects), *clause.places]
+    if group.negative or subject.quantity is None or group.copula or not ends:
+        raise UnreadClause
+    (role, end), *_more = ends
+    name = "_".join(part for part in (f"count:{subject.noun}", group.verb, role) if part)
+    marks = frozenset(subject.words[:-1])
+    yield say(text_of(end.value), name, subject.quantity, qualifiers=marks)
+
+
+def _lasting(clause: Clause, about: str) -> Iterator[Statement]:
+    """Yield how long something may or does take: `answers within 300 ms`."""
+    group = clause.group
+    spans = (
+        one.quantity
+        for role, nominals in clause.phrases
+        for one in nominals
+        if role in {"in", "for"} and one.quantity and one.quantity.dimension in {"time", "month"}
+    )
+    if not (group.past or group.perfect or group.negative or clause.objects):
+        for span in spans:
+            yield say(about, f"measure:{group.verb}", span)
+
+
+def _timed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+    """Yield the time of an event that comes once, or the hours of what comes again."""
+    group, words, when = clause.group, clause.words, clause.when
+    if not parts_of(when) or not words.has("once", group.verb) or group.negative:
+        return
+    objects = [one.value for one in clause.objects if isinstance(one.value, str) and one.named]
+    about = objects[0] if objects and not group.passive else str(subject.value)
+    if group.past and not is_recurring(when):
+        yield say(about, f"event:{group.verb}", when, implied=True)
+    elif not group.past and not clause.objects:
+        name = "schedule" if words.has("held", group.verb) else f"date:{group.verb}"
+        yield say(about, name, when, implied=True)
+
+
+def _done(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
+    """Yield what somebody does, in the words of the clause."""
+    group = clause.group
+    past = (group.past or group.perfect) and not group.ended
+    family = "can" if group.ability else "did" if past else "must" if group.duty else "does"
+    does = f"{family}:{'be_' if group.passive else ''}{group.verb}"
+    phase = Phase.IS
+    if family == "did":  # what has happened; what has not, yet, is no matter of the past
+        plain = not group.perfect or group.never
+        phase = Phase.WAS if plain else Phase.IS if group.negative else Phase.BEGINS
+    marks = clause.qualifiers()
+    itself = say(about, does, PHRASE + group.verb, phase=phase, implied=implied, qualifiers=marks)
+    for one in clause.objects:
+        yield from _done_to(clause, itself, one)
+    if not clause.objects:
+        yield from _done_alone(clause, itself)
+
+
+def _done_to(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statement]:
+    """Yield what somebody does to an object, with the number of its figure."""
+    group, about = clause.group, itself.subject
+    does = itself.attribute.startswith("does:")
+    having = clause.words.has("having", group.verb)
+    if one.quantity is not None and not one.words and one.owner and does:
+        yield say(about, f"count:{one.owner.removeprefix(PHRASE)}_{group.verb}", one.quantity)
+        return
+    if one.quantity is not None and one.words:
+        if having:
+            yield from had(clause, about, one)
+        elif does:
+            marks = itself.qualifiers | frozenset(one.words[:-1])
+            yield say(about, f"count:{one.noun}_{group.verb}", one.quantity, qualifiers=marks)
+        if group.negative or one.quantity.low <= 0:
+            return
+    quantifier = one.quantifier if one.quantifier in _EXACT else ""
+    value, holds = clause.value_of(one), not one.negative
+    said = replace(itself, value=value, holds=holds, quantifier=quantifier)
+    yield said
+    if said.holds and not group.negative and not said.quantifier:  # a vineyard is land
+        for noun in kinds_of(one, clause.words):
+            yield replace(said, value=PHRASE + noun, implied=True)
+    if one.noun and having and not (one.definite or group.ended):
+        yield from (replace(each, implied=True) for each in had(clause, about, one))
+
+
+def _done_alone(clause: Clause, itself: Statement) -> Iterator[Statement]:
+    """Yield what somebody does without an object: `sings in the choir`."""
+    group, does, implied = clause.group, itself.attribute, itself.implied
+    if clause.places and not implied:
+        role, place = clause.places[0]
+        yield replace(
+            itself,
+            attribute=f"{does}_{role}",
+            value=clause.value_of(place),
+            holds=not place.negative,
+            qualifiers=clause.qualifiers(role),
+        )
+        told = does.startswith(("does:", "did:"))
+        if told and not (group.negative or group.ended or place.negative):
+            yield replace(itself, implied=True, qualifiers=frozenset())
+    elif not implied or changes(clause):
+        none = group.negative and does.startswith(("does:", "can:"))
+        none = none and not implied and not clause.places
+        yield replace(itself, value=None) if none else itself
+
+
+def _measured_verb(clause: Clause, about: str) -> Statement | None:
+    """Return the figure of a verb that measures: `weighs forty kilograms`, `costs ten crowns`."""
+    words, verb = clause.words, clause.group.verb
+    if len(clause.objects) != 1:
+        return None
+    one = clause.objects[0]
+    name, quantity = words.measures.get(verb, ""), one.quantity
+    if words.has("paying", verb) and quantity:
+        paid = (one.owner, *(str(each.value) for role, each in clause.places if role == "in"))
+        name = next((words.measures.get(each[1:], "") for each in paid if each), "")
+    if not name or quantity is None:
+        return None
+    fits = quantity.dimension in _DIMENSIONS.get(name, {quantity.dimension})
+    if not fits or (one.words and not words.has("persons", one.last)):
+        return None
+    return say(about, measure_of(name, quantity), quantity)

@@ -1,0 +1,206 @@
+"""Read a noun phrase: its head, modifiers, owner, number and quantifier."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from canonry.language.reading.figures import UNREAD, number_of, quantity_of, text_of
+from canonry.language.reading.forms import ANYBODY, WE, Nominal, UnreadClause
+from canonry.language.reading.tokens import Token, WordTable, noun_of
+from canonry.values.statements import PHRASE, Quantity
+
+_QUANTIFIERS: Final = frozenset({"all", "some", "most", "only"})
+_UNREAD_WORDS: Final = frozenset(
+    {"who", "where", "that", "if", "i", "someone", "another", "here", "there"}
+)
+
+
+def split_list(tokens: Sequence[Token], words: WordTable) -> list[list[Token]]:
+    """Divide a list of noun phrases at `and`, `or` and commas."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.text == "," or words.words.get(token.text) in {"and", "or"}:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def read_nominal(tokens: Sequence[Token], words: WordTable, before: str, own: str = "") -> Nominal:
+    """Return the noun phrase of some tokens.
+
+    Pronouns refer to the subject `before`, and possessives to that of the clause, `own`, if any.
+
+    Raises:
+        UnreadClause: a word of it refers to something that the text does not name.
+    """
+    reader = _NominalReader(words, before, own or before)
+    for at, token in enumerate(tokens):
+        rest = tokens[at + 1 :]
+        role = words.prepositions.get(token.text, "")
+        if token.text == words.of:
+            inner = read_nominal(rest, words, before, own)
+            if inner.quantity is not None and not inner.definite:
+                reader.inner = inner
+            elif isinstance(inner.value, str):
+                reader.owner = reader.owner or inner.value
+            break
+        if role and at and rest and token.text not in words.bounds:
+            reader.within = role, text_of(read_nominal(rest, words, before, own).value)
+            reader.marks.add(":".join(reader.within))
+            break
+        reader.take(token)
+    return reader.nominal()
+
+
+class _NominalReader:
+    def __init__(self, words: WordTable, before: str, own: str) -> None:
+        self.words, self.before, self.own = words, before, own
+        self.owner = self.quantifier = self.unit = self.bound = ""
+        self.negative = self.definite = self.indefinite = self.about = False
+        self.negated = False
+        self.marks: set[str] = set()
+        self.inner: Nominal | None = None
+        self.label = ""
+        self.within = ("", "")
+        self.heads: list[str] = []
+        self.names: list[str] = []
+        self.number: float | None = None
+        self.step = 0.0
+
+    def take(self, token: Token) -> None:
+        """Add one token."""
+        meaning = self.words.words.get(token.text, "")
+        if token.name:
+            self.names.append(token.name)
+        elif token.text == "'s":
+            self._head_last()
+            own = self._value()
+            self.owner, self.heads, self.names, self.definite = own, [], [], True
+        elif not self._determiner(token.text, meaning) and not self._reference(token.text, meaning):
+            self._figure(token.text)
+
+    def _determiner(self, text: str, meaning: str) -> bool:
+        if meaning == "the":
+            self.definite = True
+        elif self.words.has("negations", text):
+            self.negative = self.negated = True
+        elif meaning == "no":
+            self.negative = True
+        elif meaning in _QUANTIFIERS:
+            self.quantifier = meaning
+        elif meaning == "hedge":
+            self.about = True
+        elif meaning == "a":
+            self.indefinite = True
+        elif meaning != "skip" and not self.words.has("empty", text):
+            return False
+        return True
+
+    def _reference(self, text: str, meaning: str) -> bool:
+        """Take a word that stands for somebody."""
+        if (meaning == "my" and not self.own) or (meaning == "he" and not self.before):
+            raise UnreadClause
+        if meaning in {"anybody", "nobody"}:
+            self.negative = self.negative or meaning == "nobody"
+            self.names.append(ANYBODY)
+        elif meaning == "my":
+            self.owner, self.definite = self.own, True
+        elif meaning == "he":
+            self.names.append(self.before)
+        elif self.words.has("ours", text):
+            self.names.append(WE)
+        elif meaning in _UNREAD_WORDS:
+            raise UnreadClause
+        elif meaning == "adverb":
+            self.heads.insert(0, text)
+        else:
+            return False
+        return True
+
+    def _figure(self, text: str) -> None:
+        """Take a word of a figure, or else of the head."""
+        words = self.words
+        figure = number_of(text, words)
+        measured = bool(self.heads) and words.has("priced", self.heads[-1])
+        labelled = bool(self.heads or self.names) and not measured  # port 80, and not worth 80
+        if text in words.bounds and self.number is None:
+            self.bound = words.bounds[text]
+            self.about = self.about or self.bound == "about"
+        elif text.isdigit() and (self.number is not None or (text[0] == "0" and len(text) > 1)):
+            raise UnreadClause  # the digits of a telephone, or groups of one figure
+        elif figure is not None and self.number is None and labelled:
+            self.label = text
+        elif figure is not None:
+            self.number = figure if self.number is None else self.number + figure
+            whole, point, digits = text.partition(".")
+            self.step = 10.0 ** -len(digits) if point and whole.isdigit() else 0.0
+        elif text in words.scales:
+            self.number = (1.0 if self.number is None else self.number) * words.scales[text]
+        elif self.number is not None and not self.unit and words.unit_of(text):
+            self.unit = text
+        else:
+            self.heads.append(text)
+
+    def nominal(self) -> Nominal:
+        """Return the noun phrase of the tokens so far."""
+        if self.negated and (self.quantifier or ANYBODY in self.names):  # not all, not everybody
+            raise UnreadClause
+        self._head_last()
+        quantity = None
+        if self.number is not None:
+            quantity = quantity_of(
+                self.number, self.unit, self.bound, self.words, about=self.about, step=self.step
+            )
+        value: str | Quantity | None = self._value()
+        if not self.heads and not self.names and quantity is not None:
+            value = quantity
+        return Nominal(
+            value=value,
+            noun=noun_of(self.heads[-1], self.words.code) if self.heads else "",
+            words=tuple(self.heads),
+            owner=self.owner,
+            quantifier=self.quantifier,
+            negative=self.negative,
+            definite=self.definite,
+            indefinite=self.indefinite,
+            quantity=quantity,
+            inner=self.inner,
+            within=self.within if self.heads else ("", ""),
+            label=self.label,
+            proper=self._is_proper(),
+            marks=frozenset(self.marks if self.names and not self.heads else ()),
+        )
+
+    def _is_proper(self) -> bool:
+        determined = self.definite or self.indefinite or self.negative or self.quantifier
+        bare = len(self.heads) == 1 and not determined and self.number is None
+        return bare and "capital_nouns" in self.words.flags
+
+    def _head_last(self) -> None:
+        """Put the noun after its adjectives, in languages where most of them follow it."""
+        if "adjectives_after" in self.words.flags and len(self.heads) > 1:
+            before = (at for at, one in enumerate(self.heads) if not self.words.has("early", one))
+            at = next(before, len(self.heads) - 1)
+            self.heads = [*self.heads[:at], *self.heads[at + 1 :], self.heads[at]]
+
+    def _value(self) -> str:
+        heads, names, code = self.heads, self.names, self.words.code
+        if names and not heads:
+            numbered = self.number is not None and names[-1].startswith(PHRASE)
+            known = next((one for one in names if not one.startswith(PHRASE)), names[-1])
+            return f"{names[-1]} no:{self.number:g}" if numbered else known
+        if not heads:
+            return self.owner or UNREAD
+        if names and all(self.words.has("titles", head) for head in heads):
+            return names[-1]
+        head = noun_of(heads[-1], code)
+        marks = sorted(noun_of(one, code) for one in heads[:-1])
+        marks = [f"no:{mark}" if self.words.has("ordinals", mark) else mark for mark in marks]
+        marks += [f"name:{one.removeprefix(PHRASE)}" for one in names]
+        marks += [f"no:{self.label}"] if self.label else []
+        plain = self.owner.startswith(PHRASE) and " " not in self.owner  # the kitchen's, kitchen
+        if self.owner:
+            marks.append(self.owner.removeprefix(PHRASE) if plain else f"of:{self.owner}")
+        marks.sort(key=lambda mark: (":" in mark, mark))
+        marks += sorted(mark.replace(" ", "_") for mark in self.marks)
+        return PHRASE + " ".join((head, *marks))

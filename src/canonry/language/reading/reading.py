@@ -1,0 +1,231 @@
+"""The reader of statements: one engine, and a table of words for each language."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Final
+
+from canonry.language.reading.clauses import read_clause
+from canonry.language.reading.figures import state_in
+from canonry.language.reading.forms import UnreadClause
+from canonry.language.reading.nominals import read_nominal
+from canonry.language.reading.orders import ordered
+from canonry.language.reading.tokens import (
+    Token,
+    WordTable,
+    is_finite,
+    language,
+    sentences_of,
+    verb_of,
+)
+from canonry.values.attributes.table import attribute, in_use
+from canonry.values.json_values import plain_signs
+from canonry.values.statements import Modality, Quantity, Statement
+
+READER: Final = 1
+"""The reader's version, which is stored with the statements that it read."""
+
+CLAUSES_MAX: Final = 8
+"""The most clauses of a text that are read."""
+
+_CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
+"""The modalities of statements that may be stored."""
+
+_TERM: Final = re.compile(r"[^\W\d_]+(?=')'?|[^\W\d_]+")
+
+_SUBJECT_MAX: Final = 7
+"""How many words after `and` are tried for the verb of a new clause."""
+
+_SAYING_MAX: Final = 6
+"""How many words from a comma on can name the one who says a sentence."""
+
+_SUBJECT_STARTS: Final = frozenset({"he", "nobody", "anybody", "the", "my", "no"})
+"""The meanings of words that begin a new subject."""
+
+_TABLES: Final = ("en", "de", "fr", "es")
+"""The tables of the languages that are read."""
+
+
+def read_statements(text: str, names: Mapping[str, str]) -> tuple[Statement, ...]:
+    """Return the statements of a text; none where the reader is not sure.
+
+    `names` maps each known name to the id of its entity. Statements that are only reported, dreamt
+    or possible have that modality, or are left out.
+    """
+    return _read(text, tuple(sorted(names.items())), in_use())
+
+
+@lru_cache(maxsize=16_384)
+def _read(text: str, names: tuple[tuple[str, str], ...], _table: Any) -> tuple[Statement, ...]:
+    found: dict[Statement, None] = {}
+    words = _language_of(text, [name for name, _said in names])
+    before = ""
+    for sentence in sentences_of(text, dict(names), words):
+        condition, main = _condition(sentence, words)
+        for clause in list(_clauses(main, words))[:CLAUSES_MAX]:
+            read = [
+                replace(one, attribute=f"{condition}{one.attribute}")
+                for one in read_clause(clause, words, before)
+            ]
+            found |= dict.fromkeys(one for one in read if one.modality in _CLEAR)
+            known = clause[0].name if clause else ""
+            before = next((one.subject for one in read if not one.implied), known or before)
+    return tuple(dict.fromkeys(map(partial(_one_of_several, tuple(found)), found)))
+
+
+def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement:
+    """Mark a value or a subject that the same text lists with others, as in `Bo and Tessa`."""
+    if not isinstance(said.value, str) or not said.holds:
+        return said
+    like = [
+        one
+        for one in all_said
+        if (one.attribute, one.phase, one.holds) == (said.attribute, said.phase, said.holds)
+    ]
+    values = {one.value for one in like if one.subject == said.subject}
+    if len(values) > 1 and attribute(said.attribute).cardinality == 1 and not said.quantifier:
+        return replace(said, quantifier="some")
+    sole = [one.quantifier for one in like if one.value == said.value]
+    return replace(said, quantifier="some") if "sole" in sole and len(sole) > 1 else said
+
+
+def read_quantity(text: str) -> Quantity | None:
+    """Return the quantity of a value such as `180 cm`; None if the text is none."""
+    words = language("en")
+    try:
+        read = [read_nominal(each, words, "").value for each in sentences_of(text, {}, words)]
+    except UnreadClause:
+        return None
+    return read[0] if len(read) == 1 and isinstance(read[0], Quantity) else None
+
+
+def _language_of(text: str, names: Sequence[str]) -> WordTable:
+    """Return the table of the text's language, which its names do not tell; English by default."""
+    plain = text
+    for name in names:
+        plain = plain.replace(name, " ")
+    terms = [*_TERM.findall(plain_signs(plain).casefold())]
+    scores = {code: sum(_weight(term, language(code)) for term in terms) for code in _TABLES}
+    foreign = not text.isascii()  # Lucía come carne
+    return language(max(_TABLES, key=lambda code: (scores[code], foreign and code != "en")))
+
+
+def _weight(term: str, words: WordTable) -> int:
+    """Return how much a word shows that a text is of a language."""
+    function = term in words.words or term in words.prepositions or term in words.modals
+    groups = ("be", "have", "do", "negations", "telling")
+    noun = words.has("kinds", term)
+    if function or any(words.has(group, term) for group in groups):
+        return 2
+    tables = (words.states, words.qualities, words.nouns, words.kinds, words.numbers)
+    known = noun or any(term in table for table in tables) or state_in((term,), words) is not None
+    return int(known or verb_of(term, words.code) is not None)
+
+
+def _condition(sentence: Sequence[Token], words: WordTable) -> tuple[str, Sequence[Token]]:
+    """Return the condition under which a sentence holds, as the beginning of an attribute, else "".
+
+    `If it rains, Bo will stay` says of Bo that he stays if it rains, and nothing else.
+    """
+    commas = [at for at, token in enumerate(sentence) if token.text == ","]
+    if len(commas) != 1 or words.words.get(sentence[0].text) != "if":
+        return "", sentence
+    condition = "_".join(token.name or token.text for token in sentence[: commas[0]])
+    return f"if:{condition}:", sentence[commas[0] + 1 :]
+
+
+def _clauses(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
+    """Divide a sentence into clauses; a clause without a subject takes that of the one before."""
+    meanings = {words.words.get(token.text) for token in sentence}
+    commas = any(token.text == "," for token in sentence)
+    first = sentence[0].text if sentence else ""
+    depends = words.words.get(first) in {"when", "because"} and first not in words.prepositions
+    if depends or _is_reported(sentence, words):
+        return
+    if "if" in meanings or (words.order == "v2" and commas and "and" not in meanings):
+        return
+    subject: list[Token] = []
+    aside, sentence = _aside(sentence, words)
+    if aside:
+        yield aside
+    for part in _parts(sentence, words):
+        starts = _verb_first(part, words)
+        clause = [*subject, *part] if starts else part
+        if not starts:
+            later = (at for at, one in enumerate(part) if at and is_finite(one.text, words))
+            subject = part[: next(later, len(part))]
+        yield ordered(clause, words)
+
+
+def _is_reported(sentence: Sequence[Token], words: WordTable) -> bool:
+    """Tell whether a sentence ends with the one who says it: `Ana is dead, said Bo`."""
+    end = max((at for at, token in enumerate(sentence) if token.text == ","), default=len(sentence))
+    tail = [] if len(sentence) - end > _SAYING_MAX else sentence[end + 1 :]
+    joined = any(words.words.get(token.text) in {"and", "but"} for token in tail)
+    known = (verb_of(token.text, words.code) for token in tail)
+    says = any(verb is not None and words.has("say", verb[0]) for verb in known)
+    return says and not joined and _has_verb(sentence[:end], words)
+
+
+def _aside(sentence: Sequence[Token], words: WordTable) -> tuple[list[Token], Sequence[Token]]:
+    """Return the clause between commas after the subject, and the sentence without it.
+
+    `Ana, who lives in Bree, is tall` and `Ana, the smith, is tall` both have one.
+    """
+    commas = [at for at, token in enumerate(sentence) if token.text == ","]
+    if not commas or not commas[0] or _has_verb(sentence[: commas[0]], words):
+        return [], sentence
+    start = commas[0]
+    end = commas[1] if len(commas) > 1 else len(sentence)
+    subject, inner, rest = sentence[:start], sentence[start + 1 : end], sentence[end + 1 :]
+    meanings = [words.words.get(one.text, "") for one in inner]
+    if meanings[:1] == ["who"]:
+        return [*subject, *inner[1:]], [*subject, *rest]
+    titled = meanings[:1] in (["the"], ["a"]) or any(one.text == "'s" for one in inner)
+    verbs = _has_verb(inner, words) or not rest or not _verb_first(rest, words)
+    if titled and not verbs and "and" not in meanings:
+        return [*subject, Token(words.copula), *inner], [*subject, *rest]
+    return [], sentence
+
+
+def _parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
+    part: list[Token] = []
+    for at, token in enumerate(sentence):
+        meaning = words.words.get(token.text, "")
+        rest = sentence[at + 1 :]
+        if meaning in {"when", "because"} and part and _has_verb(rest, words):
+            yield part
+            if meaning == "because":
+                yield from _parts(list(rest), words)
+            return
+        if meaning in {"and", "but"} and _begins_clause(rest, words) and _has_verb(part, words):
+            yield [one for one in part if one.text != ","] if part[-1:] == [Token(",")] else part
+            part = []
+            continue
+        part.append(token)
+    if part:
+        yield part
+
+
+def _begins_clause(rest: Sequence[Token], words: WordTable) -> bool:
+    """Tell whether a new clause follows `and`: a verb, or a subject with a verb of its own."""
+    if not rest:
+        return False
+    if _verb_first(rest, words):
+        return True
+    first = words.words.get(rest[0].text, "")
+    starts = bool(rest[0].name) or first in _SUBJECT_STARTS
+    until = next((at for at, one in enumerate(rest) if one.text == ","), len(rest))
+    return starts and _has_verb(rest[1 : min(until, _SUBJECT_MAX)], words)
+
+
+def _verb_first(part: Sequence[Token], words: WordTable) -> bool:
+    first = next((one for one in part if words.words.get(one.text) != "skip"), None)
+    if first is None or first.name:
+        return False
+    return is_finite(first.text, words) or words.has("negations", first.text)
+
+
+def _has_verb(part: Sequence[Token], words: WordTable) -> bool:
+    return any(is_finite(one.text, words) for one in part)

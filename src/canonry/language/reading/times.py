@@ -1,0 +1,104 @@
+"""Points of time in words: `4 November 1980` is `time_y1980_m11_d4`, `on Tuesday` is `time_w2`.
+
+The letters are y for the year, m the month, d the day, w the weekday, h the hour. `w0` is every
+day of the week.
+"""
+
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+PREFIX: Final = "time_"
+EVERY_DAY: Final = "every_day"
+"""The word by which the rewrites of a table name every day of the week."""
+
+_ISO: Final = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
+_HALF_DAY: Final = 12
+_YEAR: Final = re.compile(r"\d{3,4}")
+
+
+def date_form(months: str, of: str, nth: str) -> str:
+    """Return the expression of a month with a day or year beside it, or after a link such as `in`.
+
+    `months` are names divided by spaces or `/`; `of` stands within a date, and after the words for
+    the days of a month, `nth`.
+    """
+    month = "|".join(months.replace("/", " ").split())
+    link = f"(?:{of} )?"
+    nth_day = rf"(?P<nth>{'|'.join(nth.split()) or '(?!)'}) {of} "
+    day = rf"(?:{nth_day}|(?P<day>\d{{1,2}})\.? {link})(?P<first>{month})"
+    after = rf"(?P<month>{month})(?: (?P<later>\d{{1,2}})(?!\d))?"
+    year = rf"(?:,? {link}(?P<year>\d{{4}})\b)?"
+    return rf"\b(?:{day}|{after}){year}(?!\w)"
+
+
+def with_dates(
+    text: str,
+    form: re.Pattern[str],
+    months: Mapping[str, int],
+    links: AbstractSet[str],
+    nth: Mapping[str, int],
+) -> str:
+    """Return a text in lower case with its dates of a `date_form` as one word each.
+
+    `months` and `nth` are names with their numbers. `links` stand before a month alone.
+    """
+
+    def date(year: str | None, month: int, day: str | int | None) -> str:
+        parts = (f"y{int(year)}" if year else "", f"m{month}", f"d{int(day)}" if day else "")
+        return PREFIX + "_".join(part for part in parts if part)
+
+    def found(match: re.Match[str]) -> str:
+        day, year = match["day"] or match["later"] or nth.get(match["nth"]), match["year"]
+        before = text[: match.start()].rsplit(" ", 2)[-2:-1]
+        if not day and not year and not links & {*before}:
+            return match[0]
+        return date(year, months[match["first"] or match["month"]], day)
+
+    text = _ISO.sub(lambda one: date(one[1], int(one[2]), one[3]), text)
+    return form.sub(found, text)
+
+
+def hour_form(halves: str) -> str:
+    """Return the expression of an hour before the name of its half of the day: `am/0 pm/12`."""
+    names = "|".join(re.escape(half.rpartition("/")[0]) for half in halves.split()) or "(?!)"
+    return rf"\b(\d{{1,2}})(?:[:.](\d{{2}}))? ?({names})(?!\w)"
+
+
+def with_hours(text: str, form: re.Pattern[str], halves: Mapping[str, str]) -> str:
+    """Return a text with its hours of an `hour_form` as one word each: `7 pm` is `time_h19`.
+
+    `halves` has the hours that each half adds.
+    """
+
+    def hour(match: re.Match[str]) -> str:
+        told = int(match[1]) % _HALF_DAY + int(halves[match[3]]) + int(match[2] or 0) / 60
+        return f"{PREFIX}h{told:g}"
+
+    return form.sub(hour, text)
+
+
+def parts_of(when: str) -> Mapping[str, str]:
+    """Return the parts of a point of time by their letter; empty for other words."""
+    if _YEAR.fullmatch(when):
+        return {"y": when}
+    if not when.startswith(PREFIX):
+        return {}
+    return {part[0]: part[1:] for part in when.removeprefix(PREFIX).split("_")}
+
+
+def is_apart(one: str, other: str) -> bool:
+    """Tell whether two points of time differ in a part that both have."""
+    mine, theirs = parts_of(one), parts_of(other)
+    if "0" in {mine.get("w"), theirs.get("w")}:
+        mine = {part: value for part, value in mine.items() if part != "w"}
+    if ("w" in mine) is not ("w" in theirs):  # the hours of a day are its own
+        mine = {part: value for part, value in mine.items() if part != "h"}
+    return any(theirs.get(part, value) != value for part, value in mine.items())
+
+
+def is_recurring(when: str) -> bool:
+    """Tell whether it is a weekday or an hour, which come again."""
+    parts = parts_of(when)
+    return bool(parts) and parts.keys() <= {"w", "h"}

@@ -1,0 +1,468 @@
+"""Tables of words, and the tokens of a sentence with its names masked."""
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, ClassVar, Final, TypeAlias
+
+from canonry.language.reading.times import (
+    EVERY_DAY,
+    PREFIX,
+    date_form,
+    hour_form,
+    parts_of,
+    with_dates,
+    with_hours,
+)
+from canonry.language.texts.stems import stem_of
+from canonry.values.attributes.table import attribute_of_word, sides_of
+from canonry.values.json_values import plain_signs
+
+LONG: Final = 600
+"""The most characters of a text that are read."""
+
+_SHORTEST_DENIAL: Final = 5
+"""A denied adjective is longer than this, unlike `uncle`."""
+
+_SHORTEST_PAST: Final = 4
+"""A verb in no table is longer than this, unlike `shed`."""
+
+_DATA: Final[Mapping[str, Mapping[str, Any]]] = {
+    code: tomllib.loads(
+        (files("canonry.language.reading") / "tables" / f"{code}.toml").read_text("utf-8")
+    )
+    for code in ("en", "de", "fr", "es")
+}
+"""The table of each language as it is written."""
+
+_DROP: Final = {
+    code: re.compile("|".join(data.get("drop", ())) or r"(?!)") for code, data in _DATA.items()
+}
+_REWRITES: Final = {
+    code: tuple((re.compile(old), new) for old, new in data.get("rewrites", ()))
+    for code, data in _DATA.items()
+}
+_CASED: Final = {
+    code: tuple((re.compile(old), new) for old, new in data.get("cased", ()))
+    for code, data in _DATA.items()
+}
+_ABBREVIATION: Final = {
+    code: re.compile(rf"\b({'|'.join(data['abbreviations'].split())})\.\s")
+    for code, data in _DATA.items()
+}
+_TITLE: Final = {
+    code: re.compile(
+        rf"\b(?:{'|'.join(data.get('addresses', '(?!)').split())}) [A-Z\u00c0-\u00de][\w'-]+"
+    )
+    for code, data in _DATA.items()
+}
+_DATE: Final = {
+    code: re.compile(date_form(data["months"], data["of"], data.get("nth_days", "")))
+    for code, data in _DATA.items()
+}
+_HOUR: Final = {
+    code: re.compile(hour_form(data.get("half_days", ""))) for code, data in _DATA.items()
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordTable:
+    """The words of one language; `en.toml` describes the file format."""
+
+    code: str
+    stemmer: str
+    copula: str
+    of: str
+    order: str = "svo"
+    agent: str = "by"
+    genitive: str = ""
+    doubles: bool = False
+    unknown_past: str = ""
+    unknown_third: str = ""
+    owned_by_be: str = ""
+    participle_prefix: str = ""
+    plural_ending: str = "s"
+    degree_ending: str = ""
+    superlative_ending: str = ""
+    negative_prefix: str = ""
+    flags: frozenset[str] = frozenset()
+    sets: Mapping[str, frozenset[str]]
+    qualities: Mapping[str, tuple[str, str]]
+    base_endings: tuple[str, ...] = ("",)
+    noun_endings: tuple[tuple[str, str], ...] = ()
+    verb_endings: tuple[tuple[str, str], ...] = ()
+    irregular: Mapping[str, tuple[str, str]]
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    nth_days: Mapping[str, int]
+    words: Mapping[str, str]
+    prepositions: Mapping[str, str]
+    modals: Mapping[str, str]
+    bounds: Mapping[str, str]
+    measures: Mapping[str, str]
+    plurals: Mapping[str, str]
+    clock: Mapping[str, str]
+    half_days: Mapping[str, str]
+    bearings: Mapping[str, str]
+    reciprocal: Mapping[str, str]
+    nouns: Mapping[str, str]
+    states: Mapping[str, str]
+    parts: Mapping[str, str]
+    had: Mapping[str, str]
+    counted: Mapping[str, str]
+    numbers: Mapping[str, float]
+    scales: Mapping[str, float]
+    units: Mapping[str, tuple[str, float]]
+    kinds: Mapping[str, frozenset[str]]
+    moves: Mapping[str, frozenset[str]]
+    bound: Mapping[str, tuple[str, ...]]
+    verbs: Mapping[str, tuple[tuple[str, ...], ...]]
+    follows: Mapping[str, tuple[tuple[str, ...], ...]]
+
+    openers: ClassVar = ("be", "have", "do", "negations", "formerly", "turning")
+    """The groups of words that open a verb group."""
+
+    def unit_of(self, word: str) -> tuple[str, float] | None:
+        """Return the dimension and the factor of a unit in the singular or plural."""
+        return self.units.get(word) or self.units.get(self.singular(word))
+
+    def singular(self, word: str) -> str:
+        """Return a word without the ending of its plural."""
+        return self.plurals.get(word) or word.removesuffix(self.plural_ending)
+
+    def is_time(self, word: str) -> bool:
+        """Tell whether a word names a point or a span of time."""
+        if word.startswith(PREFIX) or word == EVERY_DAY:
+            return True
+        groups = ("times", "weekdays", "months")
+        return any(self.has(name, each) for name in groups for each in (word, self.singular(word)))
+
+    def is_superlative(self, word: str) -> bool:
+        """Tell whether an adjective says that nothing else is as much: `tallest`, `best`."""
+        ending = self.superlative_ending
+        regular = bool(ending) and word.endswith(ending) and not self.has("no_superlatives", word)
+        return regular or self.has("superlatives", word)
+
+    def without_denial(self, word: str) -> str:
+        """Return an adjective or a verb without the prefix that denies it, else ""."""
+        prefix = self.negative_prefix
+        denied = bool(prefix) and word.startswith(prefix) and len(word) > _SHORTEST_DENIAL
+        return word.removeprefix(prefix) if denied else ""
+
+    def is_manner(self, word: str) -> bool:
+        """Tell whether a word only says in which manner something is done."""
+        ending = self.degree_ending
+        listed = word in self.words or word in self.bounds or self.has("no_manner", word)
+        long = len(word) > _SHORTEST_DENIAL and not listed
+        return bool(ending) and word.endswith(ending) and long
+
+    def is_degree(self, word: str) -> bool:
+        """Tell whether a word before an adjective only says how much."""
+        ending = self.degree_ending
+        return self.has("degrees", word) or (bool(ending) and word.endswith(ending))
+
+    def time_parts(self, word: str) -> Mapping[str, str]:
+        """Return the parts of the point of time that one word names."""
+        day = self.weekdays.get(word) or self.weekdays.get(self.singular(word))
+        if day:
+            return {"w": str(day)}
+        if word == EVERY_DAY:
+            return {"w": "0"}
+        return {"h": self.clock[word]} if word in self.clock else parts_of(word)
+
+    def has(self, group: str, word: str) -> bool:
+        """Tell whether a word belongs to a group of the table, such as `be` or `negations`."""
+        return word in self.sets.get(group, ())
+
+
+_CATEGORIES: Final = {"b": "base", "p": "participle"}
+"""The forms of a verb that a table writes short."""
+
+
+def _meanings(entry: Any) -> Mapping[str, str]:
+    """Read words with a meaning each: `word/meaning`, or a member for each word."""
+    if isinstance(entry, Mapping):
+        return entry
+    found = (each.rpartition("/") for each in entry.split())
+    return {word: meaning for word, _slash, meaning in found}
+
+
+def _by_member(entry: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+    """Read groups of words, and return the groups of each word."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, members in dict(entry).items():
+        for member in members.split():
+            found[member].add(name)
+    return {member: frozenset(names) for member, names in found.items()}
+
+
+def _irregular(text: str) -> Mapping[str, tuple[str, str]]:
+    """Read the lemma of each irregular form, and its category where the table names it."""
+    found: dict[str, tuple[str, str]] = {}
+    for entry in text.split():
+        lemma, *others = entry.split("/")
+        for form, _colon, category in (other.partition(":") for other in others):
+            found[form] = (lemma, _CATEGORIES.get(category, category))
+    return found
+
+
+_READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    str: str,
+    bool: bool,
+    frozenset[str]: lambda text: frozenset(text.split()),
+    tuple[str, ...]: lambda text: tuple(text.split(" ")),
+    tuple[tuple[str, str], ...]: lambda text: tuple(
+        (ending, instead)
+        for ending, _slash, instead in (one.partition("/") for one in text.split())
+    ),
+    Mapping[str, str]: _meanings,
+    Mapping[str, int]: lambda text: {
+        name: at for at, group in enumerate(text.split(), 1) for name in group.split("/")
+    },
+    Mapping[str, float]: lambda text: {
+        word: float(number) for word, number in _meanings(text).items()
+    },
+    Mapping[str, tuple[str, str]]: _irregular,
+    Mapping[str, tuple[str, float]]: lambda text: {
+        unit: (dimension, float(factor))
+        for unit, dimension, factor in (each.split("/") for each in text.split())
+    },
+    Mapping[str, frozenset[str]]: _by_member,
+    Mapping[str, tuple[str, ...]]: lambda entry: {
+        word: tuple(text.split()) for word, text in dict(entry).items()
+    },
+    Mapping[str, tuple[tuple[str, ...], ...]]: lambda entry: {
+        word.rstrip("_"): tuple(tuple(rule.split()) for rule in rules.split(","))
+        for word, rules in dict(entry).items()
+    },
+}
+"""How the members of a table are read, by their type."""
+
+
+@cache
+def language(code: str) -> WordTable:
+    """Return the table of a language."""
+    data = _DATA[code]
+    members = {
+        one.name: _READERS[one.type](data.get(one.name, ""))
+        for one in fields(WordTable)
+        if one.name in data or one.default is MISSING
+    }
+    texts = {name: text for name, text in data.items() if isinstance(text, str)}
+    opposites = sides_of(data.get("opposites", {}).get("soft", ""))
+    members["sets"] = {
+        name: frozenset(text.replace("/", " ").split()) for name, text in texts.items()
+    }
+    members["sets"]["kinds"] = frozenset(data.get("kinds", ()))
+    members["qualities"] = {
+        word: (f"opposite:{sides[0][0]}", side[0])
+        for sides in opposites
+        for side in sides
+        for word in side
+    }
+    return WordTable(**members)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token: a word in lower case, or a name with its id; `lemma` of a verb, `stem` of a noun."""
+
+    text: str
+    name: str = ""
+
+
+Masking: TypeAlias = Callable[[str], str]
+"""Returns the mask of what a name means."""
+
+_WORD_START: Final = re.compile(r"(?<![\w@])[^\W_]")
+_NAME: Final = re.compile(r"@(\d+)@")
+_TOKEN: Final = re.compile(r"@\d+@|'s(?!\w)|\d+(?:[.:]\d+)*|[^\W\d_][^\W_]*(?:[-_'][^\W_]+)*|[%,]")
+_POSSESSIVE: Final = re.compile(r"(?<=\w)'s\b|(?<=s)'(?=\s)|(?<=@ )'(?=\s)")
+_PART: Final = re.compile(r"(?<=[.!?;])\s+|;\s*")
+_FULL_NAME: Final = re.compile(
+    r"(?:(?<=^)|(?<=[.!?;] ))[A-Z\u00c0-\u00de][\w-]+(?: [A-Z\u00c0-\u00de][\w-]+)+"
+)
+_CAPITALS: Final = re.compile(
+    r"(?<![.!?:;]\s)(?<!^)\b[A-Z\u00c0-\u00de][\w'-]*(?:\s+[A-Z\u00c0-\u00de][\w'-]*)*"
+)
+
+
+def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Iterator[list[Token]]:
+    """Yield the tokens of each sentence that states something, with its names masked.
+
+    Names that nobody gave are phrases of their words; questions and idioms are left out.
+    """
+    ids: list[str] = []
+
+    def mask(said: str) -> str:
+        ids.append(said)
+        return f" @{len(ids) - 1}@ "
+
+    plain = _plain_name(text[:LONG], words).replace("\u2026", ".")
+    plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
+    plain = _with_names(plain, names, words, mask)
+    for old, new in _CASED[words.code]:
+        plain = old.sub(new, plain)
+    plain = _TITLE[words.code].sub(lambda found: _unknown(found[0], words, mask), plain)
+    if "capital_nouns" not in words.flags:
+        plain = _FULL_NAME.sub(lambda found: _full_name(found[0], words, mask), plain)
+        plain = _CAPITALS.sub(lambda found: _unknown(found[0], words, mask), plain)
+    for part in _PART.split(plain):
+        told = " ".join(part.rstrip(" .!;").lower().split())
+        idiom = _DROP[words.code].search(told.replace("@", " @ "))
+        if not part.strip() or part.rstrip().endswith("?") or idiom:
+            continue
+        for old, new in _REWRITES[words.code]:
+            told = old.sub(new, told)
+        told = _POSSESSIVE.sub(" 's ", told)
+        form, links = _DATE[words.code], words.sets["date_links"]
+        told = with_dates(told, form, words.months, links, words.nth_days)
+        told = with_hours(told, _HOUR[words.code], words.half_days)
+        found = ((each, _NAME.fullmatch(each)) for each in _TOKEN.findall(told))
+        yield [Token("@", ids[int(name[1])]) if name else Token(each) for each, name in found]
+
+
+def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Masking) -> str:
+    """Mask the names that begin with a capital, or that follow an article.
+
+    A name with a hyphen or a letter beyond ASCII is masked anywhere. The genitive of a name stays
+    apart: `Jules` is `Jule 's`.
+    """
+    known = {_plain_name(name, words).casefold(): said for name, said in names.items()}
+    anywhere = {name.casefold() for name in names if not name.isascii() or "-" in name}
+    sizes = sorted({len(name) for name in known}, reverse=True)
+    articles = tuple(f"{article} " for article in words.sets.get("articles", ()))
+    parts: list[str] = []
+    end = 0
+    for found in _WORD_START.finditer(text):
+        start = found.start()
+        free = not "a" <= found[0] <= "z" or text[:start].casefold().endswith(articles)
+        for size in sizes if start >= end else ():
+            name, after = text[start : start + size].casefold(), text[start + size :]
+            owning = bool(words.genitive) and after.startswith(words.genitive)
+            tail = words.genitive if owning and _ends(after[len(words.genitive) :]) else ""
+            if name in known and (free or name in anywhere) and (tail or _ends(after)):
+                parts += [text[end:start], mask(known[name]), "'s " if tail else ""]
+                end = start + size + len(tail)
+                break
+    return "".join((*parts, text[end:]))
+
+
+def _ends(after: str) -> bool:
+    """Tell whether a word has ended before these characters."""
+    return not (after[:1].isalnum() or after[:1] == "_")
+
+
+def _full_name(found: str, words: WordTable, mask: Masking) -> str:
+    """Return the mask of two capital words that begin a sentence, if the first is no other word."""
+    first = found.split(maxsplit=1)[0].casefold()
+    titled = any(words.has(group, first) for group in ("titles", "plain", "early"))
+    tables = (words.words, words.prepositions, words.states, words.nouns)
+    common = titled or any(first in table for table in tables)
+    known = verb_of(first, words.code) is not None or attribute_of_word(first) is not None
+    return found if common or known else _unknown(found, words, mask)
+
+
+def _plain_name(name: str, words: WordTable) -> str:
+    """Return a name or a text without the dots of short forms."""
+    return _ABBREVIATION[words.code].sub(r"\1 ", plain_signs(name))
+
+
+def _unknown(found: str, words: WordTable, mask: Masking) -> str:
+    own = found.removesuffix("'s")
+    low = own.lower()
+    lettered = len(own) == 1 and words.words.get(low) != "i"  # blood group A
+    function = low in words.words or low in words.prepositions or low in words.modals
+    known = function or any(words.has(group, low) for group in words.openers)
+    known = known or words.unit_of(low) is not None
+    if (known and not lettered) or "@" in own or words.is_time(low) or words.unit_of(low):
+        return found
+    return mask("~" + "_".join(low.split())) + ("'s" if own != found else "")
+
+
+@lru_cache(maxsize=32_768)
+def noun_of(word: str, code: str) -> str:
+    """Return the form of a noun or adjective that its singular and plural share."""
+    words = language(code)
+    word = words.plurals.get(word, word)
+    if _is_noun(word, words):
+        return word
+    for ending, instead in words.noun_endings:
+        base = word.removesuffix(ending) + instead
+        if word.endswith(ending) and _is_noun(base, words):
+            return base
+    return word if word.isdigit() or "_" in word or "-" in word else stem_of(words.stemmer, word)
+
+
+def _is_noun(word: str, words: WordTable) -> bool:
+    tables = (words.nouns, words.parts, words.measures, words.had, words.bound)
+    return words.has("roles", word) or any(word in table for table in tables)
+
+
+@lru_cache(maxsize=32_768)
+def verb_of(word: str, code: str) -> tuple[str, str] | None:
+    """Return the base and the form of a verb: base, s, past, participle or ing; None: no verb."""
+    words = language(code)
+    function = word in words.words or word in words.prepositions
+    known = _known_verbs(code)
+    other = words.has("not_pasts", word) and word not in known
+    if other or (function and "strict_words" in words.flags):
+        return None
+    if word in words.irregular:
+        lemma, form = words.irregular[word]
+        return lemma, form or _irregular_form(word, words)
+    if word in known:
+        return word, "past" if words.has("both_forms", word) else "base"
+    for ending, form in words.verb_endings:
+        if word.endswith(ending):
+            for base in _bases(word.removesuffix(ending), words):
+                if base in known:
+                    return base, form
+    return _unlisted(word, words)
+
+
+def is_finite(word: str, words: WordTable) -> bool:
+    """Tell whether a word is an auxiliary, or a verb with a subject of its own: `is`, `went`."""
+    auxiliary = any(words.has(group, word) for group in ("be", "have", "do"))
+    known = verb_of(word, words.code)
+    return auxiliary or word in words.modals or (known is not None and known[1] in {"s", "past"})
+
+
+def _unlisted(word: str, words: WordTable) -> tuple[str, str] | None:
+    """Return the verb of a participle with a prefix, or of a past that no table has."""
+    prefix, past = words.participle_prefix, words.unknown_past
+    if prefix and word.startswith(prefix) and word.endswith("t"):
+        plain = verb_of(word.removeprefix(prefix), words.code)
+        return (plain[0], "participle") if plain and plain[1] == "s" else None
+    if past and word.endswith(past) and len(word) > _SHORTEST_PAST:
+        return stem_of(words.stemmer, word), "past"
+    return None
+
+
+def _irregular_form(word: str, words: WordTable) -> str:
+    if words.has("participles", word):
+        return "participle"
+    if words.has("past_only", word) or words.has("both_forms", word):
+        return "past"
+    return "ing" if (word[-3:], "ing") in words.verb_endings else "s"
+
+
+@cache
+def _known_verbs(code: str) -> frozenset[str]:
+    words = language(code)
+    groups = ("common", "idle", "say", "know", "try", "stop", "start")
+    return frozenset(words.verbs).union(*(words.sets.get(group, ()) for group in groups))
+
+
+def _bases(stem: str, words: WordTable) -> Iterator[str]:
+    """Yield the verbs that a stem may be of: stem, mak(e), sto(p)p, tr(y)i."""
+    for ending in words.base_endings:
+        yield stem + ending
+    if words.doubles and stem[-1:] == stem[-2:-1]:
+        yield stem[:-1]
+    if words.doubles and stem.endswith("i"):
+        yield stem[:-1] + "y"

@@ -1,0 +1,309 @@
+"""Read the verb group of a clause: auxiliaries, negations and adverbs up to the main verb."""
+
+from collections.abc import Callable, Sequence
+
+from canonry.language.reading.figures import is_number, state_in
+from canonry.language.reading.forms import UnreadClause, VerbGroup
+from canonry.language.reading.orders import PARTICLE
+from canonry.language.reading.tokens import Token, WordTable, is_finite, verb_of
+from canonry.values.statements import Modality
+
+_LIGHT = frozenset({"self", "skip", "adverb", "only", "hedge"})
+_LOOK_AHEAD = 3
+"""How many words after an auxiliary are tried for its verb."""
+
+
+class GroupReader:
+    """Reads the verb group at the beginning of some tokens."""
+
+    def __init__(self, tokens: Sequence[Token], words: WordTable) -> None:
+        """Create a reader of these tokens."""
+        self.tokens, self.words = list(tokens), words
+        self.negative = self.ended = self.past = self.ability = self.only = False
+        self.be = self.have = self.begins = self.never = False
+        self.modality = Modality.ASSERTED
+        self.reports = self.reflexive = self.ongoing = self.supported = self.obliged = (
+            self.excused
+        ) = False
+        self.marks: set[str] = set()
+
+    def read(self) -> tuple[VerbGroup, list[Token]]:
+        """Return the verb group, and the tokens after it.
+
+        Raises:
+            UnreadClause: the verb is not clear, or only reports a clause.
+        """
+        while self.tokens:
+            text = self.tokens[0].text
+            if not (self._auxiliary(text) or self._light(text)):
+                return self._main(text)
+            self.tokens.pop(0)
+        if self.be:
+            return self._group("be", copula=True), []
+        raise UnreadClause
+
+    def _auxiliary(self, text: str) -> bool:
+        words = self.words
+        past = words.has("past", text)
+        if words.has("negations", text):
+            self.ended = self.ended or text == "nolonger"
+            self.negative = self.negative or text != "nolonger"
+            self.never = self.never or words.has("never", text)
+        elif text in words.modals and (
+            self._leads_on() or not (words.has("try", text) or self.be)  # needs nothing
+        ):
+            self._modal(words.modals[text])
+            self.excused = self.excused or words.has("needless", text)
+        elif words.has("formerly", text) and not self.be:
+            self.past, self.modality = True, Modality.ASSERTED
+            self.marks.add("formerly")
+        elif words.has("turning", text) and not self.be:
+            self._turn(past=past)
+        elif words.has("becoming", text) and not self.be and self._becomes():
+            self.be = self.begins = True
+        elif words.has("be", text):
+            self.be, self.past = True, self.past or past
+            self.ongoing = self.ongoing or (verb_of(text, words.code) or ("", ""))[1] == "ing"
+        elif words.has("do", text) and not self.be and not self.have and self._leads_on():
+            self.past = self.past or past
+            self.supported = True
+        elif words.has("have", text) and self._is_perfect():
+            self.have, self.past = True, self.past or past
+            self.marks |= {"formerly"} if past else set()
+        else:
+            return False
+        return True
+
+    def _turn(self, *, past: bool) -> None:
+        """Read a verb that makes the future, the passive, and what becomes: German `werden`."""
+        following = self.tokens[1:2]
+        known = verb_of(following[0].text, self.words.code) if following else None
+        if known is not None and known[1] == "base":
+            self.modality = Modality.PLANNED
+            return
+        self.be, self.past = True, self.past or past
+        self.begins = known is None
+
+    def _modal(self, modal: str) -> None:
+        self.ability = self.ability or modal == "can"
+        self.supported = True
+        if modal == "must":
+            self.obliged = True
+        if modal == "will":
+            self.modality = Modality.PLANNED
+        elif modal != "can":
+            self.modality = Modality.POSSIBLE
+
+    def _light(self, text: str) -> bool:
+        meaning = self.words.words.get(text, "")
+        self.reflexive = self.reflexive or meaning == "self"
+        following = self.tokens[1].text if len(self.tokens) > 1 else ""
+        if text in self.words.bounds and is_number(following, self.words):
+            return False
+        known = verb_of(following, self.words.code) if self.words.is_manner(text) else None
+        if known and known[1] in {"past", "participle"} and not self.negative:
+            return True
+        if meaning == "hedge":
+            self.modality = Modality.POSSIBLE
+        elif meaning == "only":
+            self.only = True
+        elif meaning == "adverb":
+            self.marks.add(text)
+        return meaning in _LIGHT
+
+    def _main(self, text: str) -> tuple[VerbGroup, list[Token]]:
+        """Read the main verb, which comes next."""
+        words = self.words
+        for light in ("have", "do"):
+            if words.has(light, text) and not self.be:
+                self.past = self.past or words.has("past", text)
+                self.tokens.pop(0)
+                self._late_negations()
+                return self._joined(light)
+        known = self._verb_or_guess(text)
+        if self.be and (known is None or known[1] not in {"past", "participle", "ing"}):
+            return self._group("be", copula=True), self.tokens
+        if known is None:
+            raise UnreadClause
+        base, form = known
+        moved = self.reflexive or self.words.has("perfect_with_be", base)
+        if self.be and moved and form in {"past", "participle"}:
+            self.be, self.have, self.past = False, True, False
+        passive = self.be and form != "ing"
+        unfinished = form == "past" and text.endswith(tuple(words.sets.get("imperfect", ())))
+        self.ongoing = self.ongoing or unfinished or (self.be and not passive)
+        removed = words.has("removing", base)
+        if (
+            passive
+            and (removed or words.has("appointing", base))
+            and self._appoints(removed=removed)
+        ):
+            self.tokens.pop(0)
+            self.begins, self.ended = not removed, removed
+            rest = self.tokens[int(words.prepositions.get(self.tokens[0].text) == "as") :]
+            return self._group("be", copula=True), rest
+        if passive and not self.ongoing and self._is_state(base):
+            self.begins = self.begins or (self.have and not self.negative)
+            return self._group("be", copula=True), self.tokens
+        if not self.be:
+            told = form == "past" and not self.supported
+            self.past = self.past or told or (self.have and form != "base")
+        self.tokens.pop(0)
+        plain = words.without_denial(base) if passive and base not in words.verbs else ""
+        if plain:
+            self.negative = not self.negative
+        return self._joined(plain or base, passive=passive)
+
+    def _verb_or_guess(self, text: str) -> tuple[str, str] | None:
+        """Return the verb; after a modal or `do`, and by its ending, a word in no table is one."""
+        if self.tokens[0].name:
+            return None
+        known, third = self._verb(text), self.words.unknown_third
+        if known is None and self.supported and not self.be and text.isalpha():
+            return text, "base"
+        if known is None and third and text.endswith(third) and not (self.be or self.have):
+            return text.removesuffix(third), "s"
+        return known
+
+    def _verb(self, text: str) -> tuple[str, str] | None:
+        """Return the verb; a German form like `verkauft` is a participle after an auxiliary."""
+        known = verb_of(text, self.words.code)
+        following = self.tokens[1].text if len(self.tokens) > 1 else ""
+        agent = self.words.prepositions.get(following) == self.words.agent
+        if known and self.be and known[1] == "base" and agent:  # is run by Ruth
+            return known[0], "participle"
+        same = "participle_s" in self.words.flags and (self.be or self.have)
+        return (known[0], "participle") if known and same and known[1] == "s" else known
+
+    def _becomes(self) -> bool:
+        """Tell whether a verb such as `get` stands before a participle or a noun."""
+        following = self.tokens[1:2]
+        if not following:
+            return False
+        known = None if following[0].name else verb_of(following[0].text, self.words.code)
+        begun = self.words.has("regular", self.tokens[0].text)
+        return begun or (known is not None and known[1] in {"past", "participle"})
+
+    def _appoints(self, *, removed: bool) -> bool:
+        """Tell whether an office follows: `was crowned queen`, and not `was made of oak`."""
+        following = self.tokens[1:2]
+        role = self.words.prepositions.get(following[0].text) if following else "of"
+        named = bool(following) and bool(following[0].name)  # is named Karl
+        return role == "as" or (role is None and not removed and not named)
+
+    def _late_negations(self) -> None:
+        """Read negations after the verb: `has not any sister`."""
+        while self.tokens and self.words.has("negations", self.tokens[0].text):
+            self._auxiliary(self.tokens.pop(0).text)
+
+    def _joined(self, verb: str, *, passive: bool = False) -> tuple[VerbGroup, list[Token]]:
+        """Return the group of a verb, after its particle if it has one."""
+        words, tokens = self.words, self.tokens
+        if not passive and any(words.has(group, verb) for group in ("say", "know", "try")):
+            follows = tokens[0].text if tokens else ""
+            to = words.prepositions.get(follows) == "to"
+            clause = to or words.words.get(follows) in {"that", "he", "if"}
+            placed = follows in words.prepositions  # lies in the grass
+            reported = words.has("say", verb) and not placed
+            reported = reported and any(is_finite(one.text, words) for one in tokens[1:])
+            self.reports = clause or reported
+            if self.reports and (words.has("try", verb) or any(one.text == "," for one in tokens)):
+                raise UnreadClause
+        role = words.prepositions.get(tokens[0].text, "to") if tokens else "at"
+        if words.has("stop", verb) and role in {"to", "of"}:  # a bus only stops
+            return self._stopped()
+        following = tokens[0].text if tokens and not tokens[0].name else ""
+        joined = f"{verb}_{following.removeprefix(PARTICLE)}"
+        listed = joined in words.verbs or words.has("once", joined)
+        known = listed and not words.has("particles", following)
+        if not passive and following and (known or following.startswith(PARTICLE)):
+            verb = joined
+            tokens.pop(0)
+        return self._group(verb, passive=passive), tokens
+
+    def _group(self, verb: str, *, copula: bool = False, passive: bool = False) -> VerbGroup:
+        duty = self.obliged and not copula and (self.excused or not self.negative)
+        return VerbGroup(
+            verb=verb,
+            copula=copula,
+            passive=passive,
+            negative=self.negative,
+            ended=self.ended,
+            past=self.past and not (copula and self.have),
+            perfect=self.have,
+            modality=self._modality(duty=duty, copula=copula),
+            duty=duty,
+            ongoing=self.ongoing,
+            ability=self.ability,
+            only=self.only,
+            reports=self.reports,
+            begins=self.begins,
+            never=self.never,
+            marks=frozenset(self.marks),
+        )
+
+    def _modality(self, *, duty: bool, copula: bool) -> Modality:
+        """Return how sure the clause is; with a form of be, `can` only says that it may be so."""
+        if duty:
+            return Modality.ASSERTED
+        guessed = copula and self.ability and "can_be" in self.words.flags
+        return Modality.POSSIBLE if guessed else self.modality
+
+    def _stopped(self) -> tuple[VerbGroup, list[Token]]:
+        """Read `has ceased to be queen` and `stopped smoking`."""
+        tokens, words = self.tokens, self.words
+        while tokens and words.prepositions.get(tokens[0].text) == "to":
+            tokens.pop(0)
+        if not tokens:
+            raise UnreadClause
+        verb = tokens.pop(0).text
+        if words.has("be", verb):
+            return VerbGroup(verb="be", copula=True, ended=not self.negative), tokens
+        known = verb_of(verb, words.code)
+        if known is None:
+            raise UnreadClause
+        return VerbGroup(verb=known[0], ended=not self.negative, past=self.past), tokens
+
+    def _leads_on(self) -> bool:
+        """Tell whether a verb follows an auxiliary, so that it is not the main verb."""
+        return self._is_followed_by(lambda text: verb_of(text, self.words.code) is not None)
+
+    def _is_perfect(self) -> bool:
+        """Tell whether a participle follows a form of have."""
+        forms = {"past", "participle"}
+        if "participle_s" in self.words.flags:
+            forms.add("s")
+        return self._is_followed_by(
+            lambda text: (
+                self.words.has("participles", text)
+                or (verb_of(text, self.words.code) or ("", ""))[1] in forms
+            )
+        )
+
+    def _is_followed_by(self, is_verb: Callable[[str], bool]) -> bool:
+        """Tell whether such a verb or a form of have follows, after light words at most."""
+        for text in (token.text for token in self.tokens[1 : 1 + _LOOK_AHEAD]):
+            light = self.words.words.get(text) in {"skip", "adverb"}
+            if self.words.has("negations", text):
+                continue
+            if is_verb(text) or self.words.has("have", text):
+                return True
+            if not light:
+                return False
+        return False
+
+    def _is_state(self, verb: str) -> bool:
+        """Tell whether a participle is a state in the table: `is locked`, `is wounded`.
+
+        "Was murdered" and "was released" are none: they are events, whose results have not passed.
+        """
+        deadly = any(rule[0] == "life" for rule in self.words.verbs.get(verb, ()))
+        fatal = self.past and (deadly or self.words.has("eventive", verb))
+        agents = (self.words.prepositions.get(token.text) for token in self.tokens)
+        agent = self.words.agent in agents
+        texts = [token.text for token in self.tokens]
+        had = self.have and not self.negative and verb in self.words.verbs
+        ruled = verb in self.words.verbs and not self.words.is_time(texts[-1])
+        if not self.past and len(texts) > 1 and not ruled:
+            texts = texts[:1]  # is closed on Sundays
+        return not (had or fatal or agent) and state_in(texts, self.words) is not None

@@ -1,1 +1,0 @@
-"""Word lists of the clause reader, as data."""

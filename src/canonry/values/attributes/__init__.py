@@ -1,0 +1,1 @@
+"""The attributes: everything that can be said of a subject."""

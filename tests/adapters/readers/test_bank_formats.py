@@ -1,0 +1,291 @@
+"""Bank files: signs, parties, currencies and days as each format means them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from canonry.canon.ports.files import FileHint, Reading
+from canonry.documents.extraction.rules import interpret
+from canonry.documents.readers import LocalReader
+from canonry.records.domain.interpretations import Found
+from tests.domain.extraction.papers import SCHEMAS
+
+pytestmark = pytest.mark.anyio
+
+
+async def examined(data: str, name: str = "") -> Reading:
+    return await LocalReader().examine(data.encode(), FileHint(name=name))
+
+
+async def payments(data: str, name: str = "") -> Sequence[Found]:
+    return interpret(await examined(data, name), SCHEMAS).entities
+
+
+def mt940(*lines: str, closing: str = "C240131EUR1000,00") -> str:
+    head = (":20:S", ":25:NL91ABNA0417164300EUR", ":28C:1/1", ":60F:C231231EUR1000,00")
+    return "\n".join((*head, *lines, f":62F:{closing}", "-"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "amount"),
+    [("C", 5.0), ("D", -5.0), ("RC", -5.0), ("RD", 5.0), ("EC", 5.0), ("ED", -5.0), ("CR", 5.0)],
+)
+async def test_a_reversed_credit_takes_money_out(mark: str, amount: float) -> None:
+    closing = f"C240131EUR{1000 + int(amount)},00"
+    reading = await examined(mt940(f":61:2401020102{mark}5,00NTRFNONREF", closing=closing), "a.sta")
+
+    assert reading.tables[0].rows[1][3] == amount
+    assert reading.notes == ("The opening and closing balances prove the amounts of 1 lines.",)
+
+
+@pytest.mark.parametrize(
+    ("details", "name", "purpose"),
+    [
+        ("166?00X?20Rent?21January?30COBADEFF?31DE02120300000000202051?32Meier", "Meier", None),
+        ("020^00PRZELEW^20Rent^21January^32Meier^33UL. DLUGA 1", "Meier", None),
+        ("020<00PRZELEW<20Rent<21January<32Meier", "Meier", None),
+        ("166?00X?20EREF+77?21SVWZ+Rent January?32Mei?33er AG", "Mei er AG", None),
+        ("/TRTP/SEPA/IBAN/NL11BANK0123456789/NAME/Meier/REMI/Rent January/EREF/7", "Meier", None),
+        ("/CNTP/NL11BANK0123456789/BANKNL2A/Meier///REMI/USTD//Rent January/", "Meier", None),
+        ("/ORDP//NAME/Meier/REMI/Rent/\n/2024/EREF/7", "Meier", "Rent/ /2024"),
+        (
+            "/REMI/A long purpose that fills the whole line with sixty-five ch\naracters",
+            None,
+            "",
+        ),
+        ("Rent\nJanuary", None, None),
+    ],
+)
+async def test_field_86_is_read_in_the_notations_of_several_countries(
+    details: str, name: str | None, purpose: str | None
+) -> None:
+    (found,) = await payments(mt940(":61:2401020102D5,00NTRFNONREF", f":86:{details}"), "a.sta")
+    said = str(found.fields["description"])
+
+    assert found.fields.get("merchant_name") == name
+    assert found.fields["account_id"] == "NL91ABNA0417164300"
+    if purpose == "":
+        assert said.endswith("sixty-five characters")
+    else:
+        assert said == (purpose or "Rent January")
+
+
+async def test_a_booking_around_new_year_is_in_the_right_year() -> None:
+    late, early = await payments(
+        mt940(":61:2312310102D1,00NTRFNONREF", ":61:2401011231D2,00NTRFNONREF"), "a.sta"
+    )
+
+    assert (late.fields["date"], late.fields["value_date"]) == ("2024-01-02", "2023-12-31")
+    assert (early.fields["date"], early.fields["value_date"]) == ("2023-12-31", "2024-01-01")
+
+
+async def test_a_line_that_is_not_of_the_format_is_told_and_nothing_is_proven() -> None:
+    reading = await examined(
+        mt940(":61:2401020102D5,00NTRFNONREF", ":61:2 January D 5,00"), "a.sta"
+    )
+
+    assert len(reading.tables[0].rows) == 2
+    assert reading.notes == ("1 lines of the statement are not of its format and were not read.",)
+
+
+OFX = """OFXHEADER:100
+DATA:OFXSGML
+
+<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>EUR
+<BANKACCTFROM><ACCTID>0042</BANKACCTFROM><BANKTRANLIST>
+<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20240130<TRNAMT>-46.10<FITID>R1{}</STMTTRN>
+</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>"""
+
+
+@pytest.mark.parametrize(
+    ("group", "currency", "original"),
+    [
+        ("<ORIGCURRENCY><CURRATE>0.922<CURSYM>USD</ORIGCURRENCY>", "EUR", "USD"),
+        ("<ORIGCURRENCY><CURSYM>USD</CURSYM></ORIGCURRENCY>", "EUR", "USD"),
+        ("<CURRENCY><CURRATE>0.922<CURSYM>USD</CURRENCY>", "USD", None),
+        ("", "EUR", None),
+    ],
+)
+async def test_the_currency_of_an_amount_is_that_of_its_group(
+    group: str, currency: str, original: str | None
+) -> None:
+    (found,) = await payments(OFX.format(f"<NAME>SHOP{group}"))
+
+    assert found.fields["amount"] == -46.1
+    assert found.fields["currency"] == currency
+    assert found.fields.get("currency_original") == original
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("JOHN&REGINA CAFE", "JOHN&REGINA CAFE"),
+        ("AT&amp;T", "AT&T"),
+        ("R&COPY; SHOP", "R\xa9 SHOP"),
+        ("B&NOTE; BAR", "B&NOTE; BAR"),
+        ("A&#39;s &#x26; B", "A's & B"),
+        ("<![CDATA[M & S <Food>]]>", "M & S <Food>"),
+    ],
+)
+async def test_a_text_that_only_looks_like_an_entity_is_text(written: str, name: str) -> None:
+    (found,) = await payments(OFX.format(f"<NAME>{written}\n"))
+
+    assert found.fields["merchant_name"] == name
+
+
+async def test_the_account_of_the_other_party_is_not_that_of_the_next_payment() -> None:
+    line = "<STMTTRN><DTPOSTED>20240131<TRNAMT>-1.00<FITID>R2<NAME>B"
+    other = f"<NAME>A<BANKACCTTO><ACCTID>777</BANKACCTTO></STMTTRN>{line}"
+
+    assert {each.fields["account_id"] for each in await payments(OFX.format(other))} == {"0042"}
+
+
+def camt(*entries: str) -> str:
+    return (
+        '<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02">'
+        "<BkToCstmrStmt><Stmt><Acct><Id><IBAN>DE02120300000000202051</IBAN></Id></Acct>"
+        f"{''.join(entries)}</Stmt></BkToCstmrStmt></Document>"
+    )
+
+
+def entry(amount: str, side: str, *parts: str, more: str = "", state: str = "BOOK") -> str:
+    details = "".join(f"<TxDtls>{part}</TxDtls>" for part in parts)
+    return (
+        f'<Ntry><Amt Ccy="EUR">{amount}</Amt><CdtDbtInd>{side}</CdtDbtInd>{more}<Sts>{state}</Sts>'
+        f"<BookgDt><Dt>2024-01-05</Dt></BookgDt><NtryDtls>{details}</NtryDtls></Ntry>"
+    )
+
+
+PARTIES = "<RltdPties><Dbtr><Nm>Lena Owner</Nm></Dbtr>{}<Cdtr><Nm>Power Ltd</Nm></Cdtr></RltdPties>"
+OWN = "<DbtrAcct><Id><IBAN>DE02120300000000202051</IBAN></Id></DbtrAcct>"
+
+
+@pytest.mark.parametrize(
+    ("side", "more", "account"),
+    [
+        ("DBIT", "", ""),
+        ("CRDT", "<RvslInd>true</RvslInd>", ""),
+        ("CRDT", "<RvslInd>1</RvslInd>", OWN),
+        ("CRDT", "", OWN),
+        ("DBIT", "<RvslInd>false</RvslInd>", OWN),
+    ],
+)
+async def test_the_owner_of_the_account_is_never_the_other_party(
+    side: str, more: str, account: str
+) -> None:
+    (found,) = await payments(camt(entry("25.00", side, PARTIES.format(account), more=more)))
+
+    assert found.fields["merchant_name"] == "Power Ltd"
+    assert found.fields["amount"] == (25.0 if side == "CRDT" else -25.0)
+
+
+def part(name: str, amount: str = "", side: str = "") -> str:
+    money = f'<AmtDtls><TxAmt><Amt Ccy="EUR">{amount}</Amt></TxAmt></AmtDtls>' if amount else ""
+    side = f"<CdtDbtInd>{side}</CdtDbtInd>" if side else ""
+    return f"{side}{money}<RltdPties><Dbtr><Nm>{name}</Nm></Dbtr></RltdPties>"
+
+
+async def test_a_batch_is_its_parts_where_they_make_its_amount() -> None:
+    found = await payments(camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", "200"))))
+    mixed = await payments(
+        camt(entry("50.00", "CRDT", part("Alva", "70", "CRDT"), part("Bo", "20", "DBIT")))
+    )
+
+    assert [(e.fields["merchant_name"], e.fields["amount"]) for e in found] == [
+        ("Alva", 100.0),
+        ("Bo", 200.0),
+    ]
+    assert [each.fields["amount"] for each in mixed] == [70.0, -20.0]
+
+
+@pytest.mark.parametrize("second", ["", "150"])
+async def test_a_batch_whose_parts_do_not_make_it_is_one_and_names_them(second: str) -> None:
+    (found,) = await payments(
+        camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", second)))
+    )
+
+    assert found.fields["amount"] == 300.0
+    assert found.fields["description"] == "Alva; Bo"
+    assert "merchant_name" not in found.fields
+
+
+@pytest.mark.parametrize("state", ["PDNG", "INFO", "FUTR"])
+async def test_an_entry_that_was_never_booked_is_no_payment(state: str) -> None:
+    reading = await examined(
+        camt(entry("5.00", "DBIT", PARTIES.format(""), state=state), entry("7.00", "DBIT"))
+    )
+
+    assert len(reading.tables[0].rows) == 2
+    assert "1 entries that are not booked yet were left out." in reading.notes
+
+
+async def test_what_was_instructed_in_another_currency_stands_beside_the_amount() -> None:
+    more = '<AmtDtls><InstdAmt><Amt Ccy="USD">50.00</Amt></InstdAmt></AmtDtls>'
+    (found,) = await payments(camt(entry("46.10", "DBIT", more + PARTIES.format(""))))
+
+    assert (found.fields["amount"], found.fields["currency"]) == (-46.1, "EUR")
+    assert found.fields["amount_original"] == -50.0
+    assert found.fields["currency_original"] == "USD"
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("1/25' 4", "2004-01-25"),
+        ("1/25'04", "2004-01-25"),
+        (" 1/25/2004", "2004-01-25"),
+        ("1/25/99", "1999-01-25"),
+        ("12/ 5'24", None),
+        ("26 Jan 2026", "2026-01-26"),
+        ("25.1.2024", "2024-01-25"),
+    ],
+)
+async def test_days_of_quicken_are_read_as_it_writes_them(written: str, day: str | None) -> None:
+    (found,) = await payments(f"!Type:Bank\nD{written}\nT-5.00\nPAlder\n^\n")
+
+    assert found.fields.get("date") == day
+    assert (day is None) == ("date" in found.unread)
+
+
+async def test_payments_belong_to_the_account_that_was_named_last() -> None:
+    listed = (
+        "!Option:AutoSwitch\n!Account\nNGiro\nTBank\n^\nNSavings\nTBank\n^\n!Clear:AutoSwitch\n"
+    )
+    line = "!Account\nN{}\nTBank\n^\n!Type:Bank\nD1/25'24\nU-1,060.00\nPMarket\n^\n"
+    found = await payments(listed + line.format("Giro") + line.format("Savings"))
+
+    assert [(e.fields["account_id"], e.fields["amount"]) for e in found] == [
+        ("Giro", -1060.0),
+        ("Savings", -1060.0),
+    ]
+
+
+UBL = (
+    '<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>R-11</ID>'
+    "<DocumentCurrencyCode>EUR</DocumentCurrencyCode>{}<LegalMonetaryTotal>"
+    '<TaxInclusiveAmount currencyID="EUR">119</TaxInclusiveAmount></LegalMonetaryTotal></Invoice>'
+)
+CII = (
+    '<CrossIndustryInvoice xmlns="urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100">'
+    "<SupplyChainTradeTransaction><ApplicableHeaderTradeSettlement><InvoiceCurrencyCode>EUR"
+    "</InvoiceCurrencyCode><SpecifiedTradeSettlementHeaderMonetarySummation>{}<GrandTotalAmount>119"
+    "</GrandTotalAmount></SpecifiedTradeSettlementHeaderMonetarySummation>"
+    "</ApplicableHeaderTradeSettlement></SupplyChainTradeTransaction></CrossIndustryInvoice>"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "total"),
+    [
+        (UBL, '<TaxTotal><TaxAmount currencyID="{}">{}</TaxAmount></TaxTotal>'),
+        (CII, '<TaxTotalAmount currencyID="{}">{}</TaxTotalAmount>'),
+    ],
+)
+async def test_of_several_tax_totals_the_one_in_the_currency_of_the_invoice_counts(
+    file: str, total: str
+) -> None:
+    foreign, own = total.format("PLN", "81.70"), total.format("EUR", "19.00")
+    for totals, tax in ((foreign + own, 19), (own + foreign, 19), (foreign, None)):
+        (record,) = (await examined(file.format(totals))).records
+        assert record.fields.get("tax_amount") == tax
+        assert record.fields["amount"] == 119

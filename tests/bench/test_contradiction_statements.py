@@ -1,0 +1,100 @@
+"""The labelled statements are well-formed, and the two halves share no names.
+
+No message of these tests shows a statement of the half that is kept.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from bench.contradictions.pairs import ENGLISH, Half, Label, Pair, read_pairs, read_set
+
+LANGUAGES = ("de", "es", "fr")
+
+
+@cache
+def pairs() -> Sequence[Pair]:
+    return read_set("statements")
+
+
+def of(half: Half, language: str = ENGLISH) -> Sequence[Pair]:
+    return [pair for pair in pairs() if pair.half is half and pair.language == language]
+
+
+def names(half: Half) -> frozenset[str]:
+    found = [pair for pair in pairs() if pair.half is half]
+    return frozenset(name for pair in found for name in pair.canon.entities + pair.claim.entities)
+
+
+def test_each_pair_has_an_id_of_its_own_in_all_sets() -> None:
+    ids = Counter(pair.id for pair in [*pairs(), *read_pairs()])
+
+    assert [one for one, times in ids.items() if times > 1] == []
+
+
+def test_an_id_says_language_half_and_kind() -> None:
+    wrong = [
+        pair.id
+        for pair in pairs()
+        if not re.fullmatch(
+            rf"(({'|'.join(LANGUAGES)})-)?s-{pair.half[0]}-{pair.kind}-\d\d", pair.id
+        )
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("half", Half)
+def test_half_of_the_english_pairs_are_lookalikes(half: Half) -> None:
+    lookalikes = [pair for pair in of(half) if pair.hard]
+
+    assert len(of(half)) >= 150
+    assert 2 * len(lookalikes) >= len(of(half))
+
+
+@pytest.mark.parametrize("half", Half)
+def test_the_english_labels_are_in_balance(half: Half) -> None:
+    labels = Counter(pair.label for pair in of(half))
+
+    assert labels[Label.CONTRADICTION] >= 55
+    assert labels[Label.POSSIBLE] >= 20
+    assert labels[Label.COMPATIBLE] >= 70
+
+
+@pytest.mark.parametrize("half", Half)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_thirty_pairs_a_half(language: str, half: Half) -> None:
+    labels = Counter(pair.label for pair in of(half, language))
+
+    assert labels.total() >= 30
+    assert labels[Label.CONTRADICTION] >= 15
+
+
+def test_kinds_and_labels_are_alike_in_both_halves() -> None:
+    develop, kept = (Counter((pair.kind, pair.label) for pair in of(half)) for half in Half)
+
+    assert {
+        key: (develop[key], kept[key])
+        for key in develop | kept
+        if abs(develop[key] - kept[key]) > 3
+    } == {}
+
+
+def test_nobody_lives_in_both_halves() -> None:
+    assert names(Half.DEVELOP) & names(Half.KEPT) == frozenset()
+
+
+def test_some_pairs_are_linked_with_nobody() -> None:
+    silent = [pair for pair in pairs() if not pair.canon.entities]
+
+    assert 0.15 <= len(silent) / len(pairs()) <= 0.3
+
+
+def test_a_change_is_compatible_and_every_half_has_some() -> None:
+    changes = [pair for pair in pairs() if pair.change]
+
+    assert {pair.label for pair in changes} == {Label.COMPATIBLE}
+    assert all(sum(pair.half is half for pair in changes) >= 20 for half in Half)

@@ -1,0 +1,231 @@
+"""A plot of the model of what holds, told through the tools in words, relations and states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.campaign.holds_model import KEEPER, Retraction, Scene, Statement, View
+from tests.campaign.holds_plots import (
+    GUILDS,
+    PEOPLE,
+    PLACES,
+    READERS,
+    SHIPS,
+    TABLE,
+    THINGS,
+    VALUES,
+    Claim,
+    Played,
+    Plot,
+    Step,
+    play,
+)
+from tests.toolsets.canon.kit import Desk, a_desk
+
+TYPES = {
+    **dict.fromkeys((*PEOPLE, *map(str.title, READERS)), "character"),
+    **dict.fromkeys(PLACES, "location"),
+    **dict.fromkeys((*THINGS, *SHIPS), "object"),
+    **dict.fromkeys(GUILDS, "faction"),
+}
+AUTHORITIES = {1: "source", 2: "gm"}
+Form = dict[str, Any]
+
+
+def is_sentence(subject: str, words: str, value: str) -> Form:
+    """A fact whose sentence names the subject and the value."""
+    said = words.format(subject, value)
+    about = [each for each in TYPES if each in said.split()]
+    return {"kind": "fact", "says": said, "about": about}
+
+
+def relation(start: str, kind: str, end: str) -> Form:
+    return {"kind": "relation", "from": start, "type": kind, "to": end}
+
+
+def sentences(one: Statement) -> tuple[str, ...]:
+    """The sentences that say a statement; {0} is its subject and {1} its value."""
+    if one.attribute == "place" and one.value.startswith("@"):
+        return ("{1} carries the {0}",) if one.positive else ("{1} no longer carries the {0}",)
+    return {
+        "place": (("{0} is in {1}",), ("{0} is not in {1}", "{0} left {1}")),
+        "life": (("{0} is {1}",), ()),
+        "spouse": (("{0} is married to {1}", "{0} married {1}"), ("{0} divorced {1}",)),
+        "owner": (("{1} owns the {0}", "The {0} belongs to {1}"), ("{1} no longer owns the {0}",)),
+        "member": (("{0} is a member of the {1}", "{0} joined the {1}"), ("{0} left the {1}",)),
+        "captain": (
+            ("{1} is the captain of the {0}", "The captain of the {0} is {1}"),
+            ("{1} is no longer the captain of the {0}",),
+        ),
+        "eyes": (("{0} has {1} eyes", "The eyes of {0} are {1}"), ("{0} does not have {1} eyes",)),
+        "birthplace": (("{0} was born in {1}",), ()),
+        "lid": (("The {0} is {1}",), ("The {0} is not {1}",)),
+        "crew": (("The {0} has a crew of {1}",), ("The {0} does not have a crew of {1}",)),
+        "stance:Bo": (
+            ("{0} is " + an(one.value) + " of Bo",),
+            ("{0} is no " + one.value + " of Bo",),
+        ),
+    }[one.attribute][0 if one.positive else 1]
+
+
+def an(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def forms(one: Statement) -> list[Form]:
+    """The claims that say a statement."""
+    value = one.value.removeprefix("@")
+    found = [is_sentence(one.subject, words, value) for words in sentences(one)]
+    if not one.positive:
+        return found
+    match one.attribute:
+        case "place" if one.value.startswith("@"):
+            found.append(relation(value, "CARRIES", one.subject))
+        case "place":
+            found.append(relation(one.subject, "LOCATED_IN", value))
+        case "spouse":
+            found.append(relation(one.subject, "MARRIED_TO", value))
+        case "owner":
+            found.append(relation(value, "OWNS", one.subject))
+        case "member":
+            found.append(relation(one.subject, "MEMBER_OF", value))
+        case "birthplace":
+            found.append(relation(one.subject, "BORN_IN", value))
+        case "stance:Bo" if value in ("ally", "enemy"):
+            found.append(relation(one.subject, f"{value.upper()}_OF", "Bo"))
+        case "life" | "lid":
+            found.append({"kind": "state", "of": one.subject, "tags": [value]})
+        case _:
+            pass
+    return found
+
+
+@dataclass
+class Told:
+    """A plot that is told through the tools, and the model's account of it."""
+
+    plot: Plot
+    random: Random
+    secrets: bool = False
+    desk: Desk = field(default_factory=a_desk)
+    desks: dict[str, Desk] = field(default_factory=dict)
+    done: list[Step] = field(default_factory=list)
+    turns: dict[str, str] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
+    said: dict[str, list[Statement]] = field(default_factory=dict)
+    trail: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    checks: int = 0
+
+    async def begin(self) -> None:
+        await self.desk.call("open", name="World")
+        claims = [{"kind": "entity", "name": n, "type": t} for n, t in TYPES.items()]
+        await self.desk.call("propose", said="They are.", claims=claims[:10])
+        await self.desk.call("propose", said="They are too.", claims=claims[10:])
+        for reader in READERS if self.secrets else ():
+            seen = await self.desk.call("get", of=reader.title())
+            own = frozenset((seen["id"],))
+            self.desks[reader] = a_desk("Reader", beside=self.desk, characters=own)
+
+    async def tell(self) -> None:
+        """Tell each step, and compare every reading after it."""
+        await self.begin()
+        for step in self.plot:
+            if isinstance(step, Claim):
+                self.done.append(step)
+                await self.claim(step, play(tuple(self.done)))
+            elif isinstance(step, Scene):
+                self.done.append(step)
+                await self.open_scene(step)
+            elif isinstance(step, Retraction):
+                await self.retract(step)
+            log = play(tuple(self.done)).log
+            for reader, desk in {"": self.desk, **self.desks}.items():
+                viewer = frozenset({reader}) if reader else KEEPER
+                if not self.wrong:
+                    await self.compare(View(TABLE, log, viewer=viewer), desk, reader)
+            if self.wrong:
+                return
+
+    async def open_scene(self, scene: Scene) -> None:
+        """Tell a turn of a new scene, at its time if it has one."""
+        asked: dict[str, Any] = {"scene": scene.id, "turns": [{"by": "gm", "text": "On."}]}
+        if scene.span:
+            start, end = scene.span
+            asked["when"] = f"{int(start)}" if end - start > 0.5 else f"{int(start)}-07-01"
+        self.trail.append(str(asked))
+        reply = await self.desk.call("tell", **asked)
+        self.turns[scene.id] = reply["turns"][0]["id"]
+
+    async def claim(self, step: Claim, played: Played) -> None:
+        one = step.statement
+        form = dict(self.random.choice(forms(one)))
+        if one.audience:
+            form["for"] = sorted(map(str.title, one.audience))
+        authority = "gm" if one.scene else AUTHORITIES[one.authority]
+        if one.span:
+            form["when"] = f"{int(one.span[0])}-04-01"
+        self.trail.append(f"{one.id}: {form} in {one.scene} by {authority}")
+        told = {"evidence": [self.turns[one.scene]]} if one.scene else {"said": f"So {one.author}."}
+        reply = await self.desk.call("propose", claims=[form], authority=authority, **told)
+        verdict = reply["verdicts"][0]
+        self.trail.append(f"   {reply.get('note', '')} {verdict}")
+        if "id" in verdict and verdict["verdict"] == "accepted":
+            self.items[one.id] = verdict["id"]
+            self.said.setdefault(verdict["id"], []).append(one)
+        expected = {"accepted": "accepted", "refused": "rejected", "waits": "pending"}
+        outcome = expected[played.outcomes[one.id]]
+        shown = verdict["verdict"]
+        if outcome != shown:
+            self.wrong.append(f"verdict: model {outcome}, tools {shown}")
+
+    async def retract(self, step: Retraction) -> None:
+        """Retract an item with all that was told of it."""
+        item = self.items.get(step.target)
+        if item is None:
+            return
+        told = [claim for claim, made in self.items.items() if made == item]
+        self.trail.append(f"{step.id}: retract {told}")
+        for claim in told:
+            self.done.append(Retraction(id=f"{step.id}:{claim}", target=claim))
+            del self.items[claim]
+        del self.said[item]
+        wrong = {"kind": "retcon", "of": item, "says": "it never was"}
+        await self.desk.call("propose", said="No.", claims=[wrong])
+
+    async def compare(self, view: View, desk: Desk, reader: str) -> None:
+        asked = {s.attribute for s in view.log if isinstance(s, Statement)}
+        moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
+        for at in moments:
+            for name in sorted({s for a in asked for s in VALUES[a][0]}):
+                shown = await self.read(desk, name, at)
+                for attribute in sorted(a for a in asked if name in VALUES[a][0]):
+                    answer = view.answer(name, attribute, at + 0.9 if isinstance(at, int) else at)
+                    self.checks += 1
+                    model = set(answer.values)
+                    if model != shown.get(attribute, set()):
+                        self.wrong.append(
+                            f"{name}.{attribute} at {at} to {reader}: model {model},"
+                            f" tools {shown.get(attribute, set())}"
+                        )
+
+    async def read(self, desk: Desk, name: str, at: int | str | None) -> dict[str, set[str]]:
+        """The values that a page shows of an entity, by attribute."""
+        moment = {} if at is None else {"at": f"{at}-12-31" if isinstance(at, int) else at}
+        reply = await desk.call("get", of=name, full=True, **moment)
+        found: dict[str, set[str]] = {}
+        for tag in reply.get("tags", ()):
+            for attribute in ("life", "lid"):
+                if tag in VALUES[attribute][1] and name in VALUES[attribute][0]:
+                    found.setdefault(attribute, set()).add(tag)
+        for row in (*reply.get("facts", ()), *reply.get("relations", ())):
+            for one in self.said.get(row["id"], ()):
+                if not one.positive:
+                    continue
+                if one.subject == name:
+                    found.setdefault(one.attribute, set()).add(one.value)
+                elif TABLE[one.attribute].symmetric and one.value == name:
+                    found.setdefault(one.attribute, set()).add(one.subject)
+        return found

@@ -1,0 +1,155 @@
+"""The judgement of one claim in the simple model, by the canon that its audience sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+from tests.campaign.holds_model import (
+    Attribute,
+    Erasure,
+    Key,
+    Log,
+    Retraction,
+    Scene,
+    Statement,
+    View,
+)
+
+PUBLIC: frozenset[str] = frozenset({"*"})
+Outcome = Literal["accepted", "refused", "waits"]
+Grade = Literal["contradiction", "change", "order not told", "possible", ""]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    outcome: Outcome
+    log: Log
+    against: tuple[tuple[Grade, str], ...] = ()
+
+
+def is_told(view: View, s: Statement) -> bool:
+    """Tell whether a statement, its scene, or the statement that it corrects gives its time."""
+    scenes = {e.id: e for _, e in view.entries if isinstance(e, Scene)}
+    origin = next(
+        (e for _, e in view.entries if isinstance(e, Statement) and e.id == s.corrects), None
+    )
+    return bool(s.span or (s.scene and scenes[s.scene].span) or (origin and is_told(view, origin)))
+
+
+def is_sure(view: View, a: Statement, b: Statement) -> bool:
+    """Tell whether the order of two statements is stated: by times or by one story."""
+    scenes = {e.id: e.story for _, e in view.entries if isinstance(e, Scene)}
+    if a.scene and b.scene and not a.span and not b.span and scenes[a.scene] == scenes[b.scene]:
+        return True
+    return is_told(view, a) == is_told(view, b) and (is_told(view, a) or not (a.scene or b.scene))
+
+
+def compare(  # noqa: PLR0911 - one case a rule
+    view: View, new: Statement, old: Statement
+) -> Grade:
+    """Grade two statements of one timeline by their values and by how sure their order is."""
+    one, at_new, at_old = view.table[new.attribute], view.keys[new.id], view.keys[old.id]
+    same = not (new.value and old.value) or view.root(new.value) == view.root(old.value)
+    agree = not same if new.positive != old.positive else same or one.many or not new.positive
+    if agree or view.erased(old.id):
+        return ""
+    if one.places and (
+        old.value in view.chain(new.value, at_new) or new.value in view.chain(old.value, at_new)
+    ):
+        return ""
+    if one.fixed:
+        return "contradiction"
+    if not is_sure(view, new, old):
+        return "possible"
+    if not (is_told(view, new) or new.scene or old.scene):
+        if new.change:
+            return "change"
+        return "contradiction" if new.author == old.author else "order not told"
+    covered = at_old[0] <= at_new[0] < (old.until or -inf) or at_new[0] <= at_old[0] < (
+        new.until or -inf
+    )
+    in_one_scene = bool(new.scene) and new.scene == old.scene and not (new.span or old.span)
+    in_one_story = (
+        bool(new.scene and old.scene) and at_new[1] != at_old[1] and not (new.span or old.span)
+    )
+    if in_one_scene or covered or (at_new[0] == at_old[0] and not in_one_story):
+        return "change" if new.change and at_new > at_old else "contradiction"
+    return "change" if at_old < at_new else ""
+
+
+def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
+    """Return the standing statements that speak against a new one, with their grades."""
+    one, own = view.table[new.attribute], {view.root(new.subject)}
+    own |= {view.root(new.value)} if one.symmetric and new.value else set()
+    found: list[tuple[Grade, Statement]] = []
+    for old in view.standing(new.attribute):
+        ends = {view.root(old.subject)} | (
+            {view.root(old.value)} if one.symmetric and old.value else set()
+        )
+        swapped = one.symmetric and ends == own
+        if old.id != new.id and ends & own:
+            known = replace(old, subject=new.subject, value=new.value) if swapped else old
+            found.append((compare(view, new, known), old))
+    for dead in view.standing("life") if one.living and new.positive else ():
+        if dead.value == "dead" and view.root(dead.subject) in own and not view.erased(dead.id):
+            stretches = view.holds(new.subject, "life")
+            if any(dead.id in s.ids and s.begins <= view.keys[new.id] < s.ends for s in stretches):
+                found.append(("contradiction" if is_sure(view, new, dead) else "possible", dead))
+    return [(grade, old) for grade, old in found if grade]
+
+
+def judge(
+    table: dict[str, Attribute], log: Log, new: Statement, *, replaces: str = "", own: bool = False
+) -> Verdict:
+    """Judge a claim, and return the log after it; a refusal leaves the log as it was."""
+    if new.modality != "asserted" or new.holder != "world":
+        return Verdict(outcome="accepted", log=(*log, new))
+    new = replace(new, corrects=replaces) if replaces else new
+    view = View(table, (*log, new), viewer=PUBLIC if new.audience is None else new.audience)
+    against = rivals(view, new)
+    waits = False
+    for grade, old in against:
+        overruled = old.id == replaces or (own and old.author == new.author)
+        if grade == "contradiction" and (old.authority > new.authority):
+            return Verdict(outcome="refused", log=log, against=((grade, old.id),))
+        if grade == "contradiction" and old.authority == new.authority and not overruled:
+            return Verdict(outcome="refused", log=log, against=((grade, old.id),))
+        before = View(table, log, viewer=view.viewer).holds(new.subject, new.attribute)
+        current = {i for s in before if s.begins <= view.keys[new.id] < s.ends for i in s.ids}
+        waits = waits or (grade == "change" and old.authority > new.authority and old.id in current)
+    if waits:
+        return Verdict(outcome="waits", log=log, against=tuple((g, o.id) for g, o in against))
+    gone = [old.id for grade, old in against if grade == "contradiction" or old.id == replaces]
+    gone += [replaces] if replaces and replaces not in gone and view.stands(replaces) else []
+    retractions = (
+        Retraction(id=f"{new.id}>{g}", target=g, cause=new.id, audience=new.audience) for g in gone
+    )
+    return Verdict(
+        outcome="accepted",
+        log=(*log, new, *retractions),
+        against=tuple((g, o.id) for g, o in against),
+    )
+
+
+def erase(table: dict[str, Attribute], log: Log, erasure_id: str, target: str) -> Log:
+    """Empty a statement; the statements that it did not end continue to hold."""
+    view = View(table, log)
+    gone = next(e for _, e in view.entries if isinstance(e, Statement) and e.id == target)
+    stretches = view.holds(gone.subject, gone.attribute)
+    same = {s.id for s in view.standing(gone.attribute) if (s.value == gone.value) == gone.positive}
+
+    def stand_at(key: Key) -> frozenset[str]:
+        return frozenset(i for s in stretches if s.begins <= key < s.ends for i in s.ids)
+
+    later = stand_at((inf if gone.until is None else gone.until, -inf, view.keys[target][2]))
+    return (
+        *log,
+        Erasure(
+            id=erasure_id,
+            target=target,
+            spared=stand_at(view.keys[target]) & same,
+            spared_later=later,
+        ),
+    )

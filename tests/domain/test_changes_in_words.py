@@ -1,0 +1,206 @@
+"""Deaths and other changes in whatever words, and lookalikes that change nothing."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from canonry.language.reading.reading import read_statements
+from canonry.values.statements import Modality, Phase, Statement
+
+NAMES = {name: f"{name}-1" for name in ("Ana", "Bo", "Zed", "Velm", "Pierre", "Marta")}
+NAMES |= {name: f"{name}-1" for name in ("Lamp", "Key", "Gate", "Sword")}
+
+DEATHS = [
+    "Bo died.",
+    "Bo died in the night.",
+    "Bo was killed by Zed.",
+    "Zed killed Bo.",
+    "Zed has killed Bo.",
+    "Bo has died.",
+    "Bo has been murdered.",
+    "Bo was found dead in the cellar.",
+    "Bo drowned in the lake.",
+    "Bo was hanged at dawn.",
+    "Bo succumbed to his wounds.",
+    "Bo perished in the fire.",
+    "Bo lost his life in the battle.",
+    "Bo fell at the battle of Velm.",
+    "Bo passed away last spring.",
+    "Bo is dead and buried.",
+    "Bo is no longer alive.",
+    "Bo bled to death.",
+    "Bo was stabbed to death by Zed.",
+    "The wolves killed Bo.",
+    "Bo was executed for treason.",
+    "Bo took his own life.",
+    "Zed slew Bo with a spear.",
+    "Bo starved to death in the tower.",
+    "Bo was buried in Velm.",
+    "Bo has been dead for a year.",
+    "Killed by Zed, Bo was buried in Velm.",
+    "Bo got killed in the raid.",
+    "Bo met his end in the mine.",
+    "Bo was beheaded.",
+    "Bo did not survive the fall.",
+    "Bo was shot dead.",
+    "Bo ist gestorben.",
+    "Bo wurde von Zed getötet.",
+    "Zed hat Bo ermordet.",
+    "Bo ist im See ertrunken.",
+    "Bo est mort.",
+    "Bo a été tué par Zed.",
+    "Zed a tué Bo.",
+    "Bo s'est noyé dans le lac.",
+    "Bo ha muerto.",
+    "Bo fue asesinado por Zed.",
+    "Zed mató a Bo.",
+    "Bo se ahogó en el río.",
+    "Bo kam bei dem Brand ums Leben.",
+    "Bo est décédé en 1402.",
+    "Bo falleció en 1402.",
+]
+
+LOOKALIKES = [
+    "Ana dreams that Bo is dead.",
+    "Bo is dead tired.",
+    "Bo nearly died.",
+    "Bo is believed dead.",
+    "Rumour has it that Bo is dead.",
+    "Bo plays dead.",
+    "Bo's father is dead.",
+    "If the bridge falls, Bo is dead.",
+    "Bo is dying to see Ana.",
+    "Bo died laughing.",
+    "Bo killed time at the inn.",
+    "Bo is as good as dead.",
+    "Zed wants to kill Bo.",
+    "Zed tried to kill Bo.",
+    "Zed did not kill Bo.",
+    "Bo was almost killed.",
+    "Bo may be dead.",
+    "Is Bo dead?",
+    "Headline: Bo dead?",
+    "In the play, Bo dies.",
+    "Bo would have died without Ana.",
+    "Bo's horse died.",
+    "Bo killed Zed.",
+    "Bo buried Zed.",
+    "Bo fears death.",
+    "Zed threatened to kill Bo.",
+    "Bo could have died.",
+    "Bo is dead to me.",
+    "Bo drowned his sorrows.",
+    "Bo is buried in work.",
+    "The killer of Zed is Bo.",
+    "Bo survived.",
+    "Zed says that he killed Bo.",
+    "Bo is not dead.",
+    "Bo thought he was dead.",
+    "Bo will die one day.",
+    "Bo is prepared to die.",
+    "Bo was left for dead.",
+    "Bo's hopes died.",
+    "Bo almost drowned.",
+    "Bo faked his death.",
+    "Bo was sentenced to death.",
+    "Bo narrowly escaped death.",
+    "Bo is deadly.",
+    "Bo träumt, dass er tot ist.",
+    "Bo ist todmüde.",
+    "Bo wäre fast gestorben.",
+    "Ana glaubt, dass Bo tot ist.",
+    "Bo est mort de fatigue.",
+    "Bo est mort de rire.",
+    "Bo a failli mourir.",
+    "Marta rêve que Bo est mort.",
+    "Bo casi muere.",
+    "Bo está muerto de hambre.",
+    "Ana cree que Bo está muerto.",
+    "Bo se muere de risa.",
+    "Bo is the death of me.",
+    "Bo's phone is dead.",
+    "Bo murdered the song.",
+    "Bo killed it on stage.",
+    "Bo was killed in the video game.",
+    "Bo saw Zed die.",
+    "Bo escaped the hangman.",
+    "Bo was to be hanged.",
+    "Bo was about to be killed.",
+    "Nobody killed Bo.",
+    "Bo dies in the prophecy.",
+    "Bo pretended to have died.",
+    "It is not true that Bo died.",
+    "Bo never died.",
+    "Bo is half dead.",
+]
+
+CHANGES = [
+    ("Zed imprisoned Bo.", "Bo", "freedom", "imprisoned"),
+    ("Bo was arrested.", "Bo", "freedom", "imprisoned"),
+    ("Bo was thrown into the dungeon.", "Bo", "freedom", "imprisoned"),
+    ("Bo was taken prisoner by Zed.", "Bo", "freedom", "imprisoned"),
+    ("Zed freed Bo.", "Bo", "freedom", "free"),
+    ("Bo was released from prison.", "Bo", "freedom", "free"),
+    ("Bo escaped from prison.", "Bo", "freedom", "free"),
+    ("Bo broke out of jail.", "Bo", "freedom", "free"),
+    ("Bo was set free.", "Bo", "freedom", "free"),
+    ("Ana married Bo.", "Ana", "marital", "married"),
+    ("Ana and Bo got married.", "Ana", "marital", "married"),
+    ("The healer cured Bo.", "Bo", "health", "healthy"),
+    ("Bo recovered from the fever.", "Bo", "health", "healthy"),
+    ("Bo fell ill.", "Bo", "health", "sick"),
+    ("Bo was wounded by an arrow.", "Bo", "health", "wounded"),
+    ("Bo caught the plague.", "Bo", "health", "sick"),
+    ("The Gate was burnt down.", "Gate", "condition", "destroyed"),
+    ("The Sword broke.", "Sword", "condition", "broken"),
+    ("Ana mended the Sword.", "Sword", "condition", "whole"),
+    ("The Sword has been repaired.", "Sword", "condition", "whole"),
+    ("Ana lit the Lamp.", "Lamp", "light", "lit"),
+    ("Ana put out the Lamp.", "Lamp", "light", "extinguished"),
+    ("Ana locked the Gate.", "Gate", "lock", "locked"),
+    ("The Gate was unlocked by Bo.", "Gate", "lock", "unlocked"),
+    ("Ana opened the Gate.", "Gate", "openness", "open"),
+    ("Bo fell asleep.", "Bo", "wakefulness", "asleep"),
+    ("Bo woke up.", "Bo", "wakefulness", "awake"),
+    ("Bo is asleep now.", "Bo", "wakefulness", "asleep"),
+    ("Bo was poisoned.", "Bo", "health", "poisoned"),
+    ("Zed resurrected Bo.", "Bo", "life", "alive"),
+    ("Bo got drunk.", "Bo", "sobriety", "drunk"),
+    ("Ana became pregnant.", "Ana", "pregnancy", "pregnant"),
+    ("The Sword was shattered by Zed.", "Sword", "condition", "broken"),
+    ("Velm was razed to the ground.", "Velm", "condition", "destroyed"),
+]
+
+
+def said_of(name: str, text: str) -> Iterator[Statement]:
+    """Yield the statements of a text about somebody that are certain and without a condition."""
+    for one in read_statements(text, NAMES):
+        plain = one.modality is Modality.ASSERTED and not one.qualifiers and not one.quantifier
+        if one.subject == NAMES[name] and one.held and plain:
+            yield one
+
+
+def dies(text: str) -> bool:
+    """Whether a text says that Bo is dead."""
+    phases = {Phase.BEGINS, Phase.IS}
+    return any(
+        (one.attribute, one.value) == ("life", "dead") and one.phase in phases
+        for one in said_of("Bo", text)
+    )
+
+
+@pytest.mark.parametrize("text", DEATHS)
+def test_a_death_is_read_in_whatever_words(text: str) -> None:
+    assert dies(text)
+
+
+@pytest.mark.parametrize("text", LOOKALIKES)
+def test_nobody_dies_by_words_that_only_sound_like_it(text: str) -> None:
+    assert not dies(text)
+
+
+@pytest.mark.parametrize(("text", "name", "attribute", "value"), CHANGES)
+def test_a_change_is_read_in_whatever_words(
+    text: str, name: str, attribute: str, value: str
+) -> None:
+    assert (attribute, value) in {(one.attribute, one.value) for one in said_of(name, text)}

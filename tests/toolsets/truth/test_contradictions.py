@@ -1,0 +1,182 @@
+"""Contradictions beside a common key: another entity, a reported pair, and nothing lost."""
+
+from typing import Any
+
+import pytest
+
+from tests.toolsets.truth.kit import a_desk
+
+pytestmark = pytest.mark.anyio
+
+MAIL = {"email": "family@berg.example"}
+BILL = {"invoice_number": "1", "vendor_name": "Alder Ltd", "currency": "EUR", "amount_due": 100}
+
+
+async def entities_of(kind: str, *records: dict[str, Any]) -> tuple[int, int]:
+    """The number of entities that the records make, and of possible duplicates reported."""
+    desk = a_desk()
+    ids, told = set(), 0
+    for record in records:
+        reply = await desk.ingest({"entity_type": kind, **record})
+        ids.add(reply["entities"][0]["entity_id"])
+        told += sum(each["entity_type"] == kind for each in reply["possible_duplicates"])
+    return len(ids), told
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna Berg", "Tom Berg"),
+        ("Anna", "Tom"),
+        ("Paul Berg", "Paula Berg"),
+        ("John Berg Jr.", "John Berg Sr."),
+        ("Anna Berg", "Lee Meier"),
+        ("\u738b\u4f1f", "\u738b\u82b3"),
+    ],
+)
+async def test_people_of_other_given_names_share_an_address_and_stay_two(
+    one: str, other: str
+) -> None:
+    for kind, key in (("person", MAIL), ("contact", {"phone": "+49 30 1234567"})):
+        assert await entities_of(kind, {"name": one, **key}, {"name": other, **key}) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna Berg", "A. Berg"),
+        ("Anna Berg", "Berg, Anna"),
+        ("Anna Berg", "Anna Meier"),
+        ("Berg", "Anna Berg"),
+        ("J\u00fcrgen Berg", "Dr. Juergen Berg"),
+        ("Mary Ann Lee", "Ann Lee"),
+        ("Anna Berg", "family@berg.example"),
+    ],
+)
+async def test_a_name_that_may_be_the_same_is_one_person(one: str, other: str) -> None:
+    assert await entities_of("person", {"name": one, **MAIL}, {"name": other, **MAIL}) == (1, 0)
+
+
+async def test_a_third_name_at_one_address_is_a_third_person() -> None:
+    records = [{"name": f"{name} Berg", **MAIL} for name in ("Anna", "Tom", "Lou", "Tom", "Anna")]
+    assert (await entities_of("person", *records))[0] == 3
+
+
+async def test_two_of_one_name_with_other_birthdays_are_two() -> None:
+    born = [{"name": "Anna Berg", "birthday": day} for day in ("1980-01-02", "2010-01-02")]
+    assert await entities_of("person", *born) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("Acme GmbH", "Acme Inc.", 2),
+        ("Acme GmbH", "Acme GmbH & Co. KG", 2),
+        ("Acme Ltd", "Acme plc", 2),
+        ("Acme GmbH", "ACME Gesellschaft mit beschr\u00e4nkter Haftung", 1),
+        ("Acme SAS", "Acme Soci\u00e9t\u00e9 par actions simplifi\u00e9e", 1),
+        ("Acme Corp", "ACME, Inc.", 1),
+        ("Acme", "Acme AG", 1),
+    ],
+)
+async def test_another_legal_form_is_another_company(one: str, other: str, count: int) -> None:
+    assert await entities_of("company", {"name": one}, {"name": other}) == (count, count - 1)
+
+
+@pytest.mark.parametrize(
+    ("other", "count"),
+    [
+        ({"invoice_date": "2024-01-03", "amount_due": 250}, 2),
+        ({"invoice_date": "2024-01-03"}, 2),
+        ({"vendor_name": "Alder GmbH"}, 2),
+        ({"amount_due": 250}, 1),
+        ({"invoice_number": "No. 1"}, 1),
+    ],
+)
+async def test_a_number_that_begins_anew_is_another_invoice(
+    other: dict[str, Any], count: int
+) -> None:
+    first = {**BILL, "invoice_date": "2023-01-01"}
+    assert await entities_of("invoice", first, {**first, **other}) == (count, count - 1)
+
+
+@pytest.mark.parametrize("written", ["inv 0012", "INV0012", "INV/0012", "Inv.0012", "#INV-0012"])
+async def test_a_number_written_with_another_mark_is_the_same(written: str) -> None:
+    desk = a_desk()
+    numbers = [{**BILL, "invoice_number": number} for number in ("INV-0012", written)]
+    replies = [await desk.ingest({"entity_type": "invoice", **each}) for each in numbers]
+    found = await desk.call("get_entity_by_identifier", identifier=written)
+
+    assert len({each["entities"][0]["entity_id"] for each in replies}) == 1
+    assert len(found["entities"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("We agreed on blue for the door.", "We agreed on red for the roof.", 2),
+        ("Milk", "Milk and eggs", 1),
+        ("Milk\nEggs\nBread", "Milk\nEggs\nButter", 1),
+        ("Milk\nEggs", "Nails\nScrews", 2),
+    ],
+)
+async def test_other_texts_of_one_title_are_two_notes_and_versions_are_one(
+    one: str, other: str, count: int
+) -> None:
+    notes = [{"title": "Meeting", "content": text} for text in (one, other)]
+    assert await entities_of("note", *notes) == (count, count - 1)
+
+
+async def test_a_contract_number_of_other_parties_is_another_contract() -> None:
+    contract = {"contract_number": "C-1", "parties": ["Acme GmbH", "Anna Berg"]}
+    others = {"contract_number": "C-1", "parties": ["Alder Ltd", "Tom Lee"]}
+    assert await entities_of("contract", contract, others) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "differing",
+    [
+        {"repo": ("a/b", "c/d")},
+        {"project": ("x", "y")},
+        {"order_number": (7, 8)},
+        {"city": ("Bonn", "Kiel")},
+        {"place_id": ("p1", "p2")},
+    ],
+)
+async def test_another_number_whole_or_place_under_one_name_is_another_item(
+    differing: dict[str, tuple[Any, Any]],
+) -> None:
+    ((field, values),) = differing.items()
+    items = [{"title": "Fix login", field: value} for value in values]
+    assert await entities_of("matter", *items) == (2, 1)
+
+
+async def test_the_same_number_in_two_repositories_is_two_issues() -> None:
+    issue = {"title": "Fix login", "issue_number": 12}
+    assert await entities_of("issue", {**issue, "repo": "a/b"}, {**issue, "repo": "c/d"}) == (2, 1)
+
+
+async def test_a_match_by_name_alone_that_changes_a_number_is_reported() -> None:
+    desk = a_desk()
+    await desk.ingest({"entity_type": "workout", "name": "Run", "km": 5})
+    again = await desk.ingest({"entity_type": "workout", "name": "Run", "km": 5, "mood": "good"})
+    other = await desk.ingest({"entity_type": "workout", "name": "Run", "km": 7})
+
+    assert "identity.by-name" not in {each["code"] for each in again["warnings"]}
+    assert "identity.by-name" in {each["code"] for each in other["warnings"]}
+
+
+async def test_a_name_that_begins_another_and_a_number_without_its_country_are_told() -> None:
+    desk = a_desk()
+    simon = await desk.entity("contact", name="Simon")
+    bergeron = await desk.entity("contact", name="Simon Bergeron", email="s@b.example")
+    await desk.entity("contact", name="Simone Roux")
+    ann = await desk.entity("contact", name="Ann Lee", phone="030 1234567")
+    lee = await desk.entity("contact", name="A. Lee", phone="+49 30 1234567")
+
+    told = (await desk.call("list_possible_duplicates"))["pairs"]
+    about = (await desk.call("list_possible_duplicates", entity_id=simon))["pairs"]
+
+    pairs = {frozenset((each["entity_id"], each["candidate_id"])) for each in told}
+    assert pairs == {frozenset((simon, bergeron)), frozenset((ann, lee))}
+    assert len(about) == 1

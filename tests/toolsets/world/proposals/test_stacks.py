@@ -1,0 +1,75 @@
+"""Stacks: items of one kind with one holder are one stack, however they came there."""
+
+import pytest
+
+from canonry.world.usecases.exchange import export_world
+from canonry.world.usecases.worlds import find_world
+from tests.toolsets.world.kit import Isle, brought_in
+from tests.toolsets.world.proposals.adversarial import GIVE, but, envelope, the_besieged_isle
+from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+
+pytestmark = pytest.mark.anyio
+
+
+async def give(isle: Isle, *counts: int, item: str = "coins") -> None:
+    """Ann gives so many of an item to the cook, each with an action of one proposal."""
+    acts = [but(GIVE, itemId=item, quantity=each) for each in counts]
+    answer = await propose(isle, fresh(envelope(*acts)))
+    assert answer["outcome"] == "accepted", answer
+
+
+async def has(isle: Isle, who: str) -> dict[str, list[int]]:
+    """The quantities of what somebody has, by name."""
+    reply = await isle.call("get-character-context", characterId=who)
+    found: dict[str, list[int]] = {}
+    for each in reply["inventory"]:
+        found.setdefault(each["name"], []).append(each["quantity"])
+    return found
+
+
+async def back(isle: Isle) -> None:
+    """The cook hands all coins back to Ann."""
+    reply = await isle.call("get-character-context", characterId="cook")
+    for each in reply["inventory"]:
+        if each["name"] == "Coins":
+            await isle.call("transfer-item", itemId=each["id"], toHolderId="ann")
+
+
+async def test_k_what_is_given_in_parts_is_one_stack_and_so_is_what_comes_back() -> None:
+    isle = await the_isle()
+    before = await has(isle, "ann")
+
+    await give(isle, 2)
+    await give(isle, 1, 3)
+    given = await has(isle, "cook")
+    await back(isle)
+    after = await has(isle, "ann")
+    await give(isle, 9)
+
+    assert (given["Coins"], after) == ([6], before)
+    assert ((await has(isle, "cook"))["Coins"], (await has(isle, "ann"))["Coins"]) == ([9], [1])
+
+
+async def test_k_a_single_coin_joins_the_stack_that_it_was_split_off() -> None:
+    isle = await the_isle()
+    await give(isle, 9)
+    await give(isle, 1)  # the whole rest: the last coin itself goes
+    assert (await has(isle, "cook"))["Coins"] == [10]
+
+    await back(isle)
+
+    assert (await has(isle, "ann"))["Coins"] == [10]
+
+
+async def test_k_stacks_survive_export_and_another_import_of_the_file() -> None:
+    isle = await the_isle()
+    await give(isle, 4)
+    await back(isle)
+
+    await brought_in(isle.canon, the_besieged_isle())
+    world = await find_world(isle.canon, isle.world)
+    assert world is not None
+    told = await export_world(isle.canon, world)
+
+    assert (await has(isle, "ann"))["Coins"] == [10]
+    assert [each.quantity for each in told.items if each.name == "Coins"] == [10]
