@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.values.errors import InvalidInput
-from canonry.values.languages import months, plain_letters
+from canonry.values.languages import languages, months, plain_letters
 from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 _CENTURY: Final = 100
@@ -59,17 +59,6 @@ _CLOCK: Final = re.compile(
 _ISO_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)?\s*([Zz]|[+-]\d\d:?\d\d)?", re.ASCII
 )
-_DAYS_OF_WEEK: Final = """
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat
-    sun montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so
-    lunes martes miercoles jueves viernes sabado domingo lun mar mie jue vie sab dom lundi mardi
-    mercredi jeudi vendredi samedi dimanche mer jeu ven sam dim lunedi martedi mercoledi giovedi
-    venerdi domenica gio maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
-    poniedzialek wtorek sroda czwartek piatek sobota niedziela pon wt sr czw pt sob niedz nd
-    segunda terca quarta quinta sexta seg ter qua qui sex segunda-feira terca-feira quarta-feira
-    quinta-feira sexta-feira
-"""
-_WEEKDAYS: Final = frozenset(_DAYS_OF_WEEK.split())
 _MAIL: Final = re.compile(
     r"(?:[a-z]{3}, )?\d{1,2} [a-z]{3} \d{4} \d\d:\d\d.*", re.ASCII | re.IGNORECASE
 )
@@ -130,7 +119,8 @@ def day_in(text: str, order: DayOrder | None = None) -> SeenDate | None:
     if seen is None or not _CLOCK.fullmatch(plain[seen.end :]):
         return None
     before = plain_letters(plain[: seen.begin].rstrip(" .,"))
-    return seen if not before or before in _WEEKDAYS else None
+    weekday = any(before in language.weekdays for language in languages().values())
+    return seen if not before or weekday else None
 
 
 def order_in(text: str) -> DayOrder | None:

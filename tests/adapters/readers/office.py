@@ -22,6 +22,13 @@ def an_archive(parts: Mapping[str, str | bytes]) -> bytes:
     return written.getvalue()
 
 
+def with_part(archive: bytes, name: str, content: str) -> bytes:
+    """The archive with one more part."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as read:
+        parts = {each: read.read(each) for each in read.namelist()}
+    return an_archive({**parts, name: content})
+
+
 def a_workbook(sheets: Mapping[str, Sequence[Sequence[str | float | None]]]) -> bytes:
     """An XLSX with these rows on its sheets."""
     names = list(sheets)

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 from canonry.canon.ports.files import FileHint, FileType
+from canonry.documents.parsers.images import times_of
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import InvalidInput
 from tests.adapters.readers.paper import a_pdf, with_picture
@@ -86,6 +87,20 @@ async def test_images_of_other_kinds_are_recognised_too(kind: FileType) -> None:
 
     assert reading.kind is kind
     assert reading.text.replace(" ", "") == "TOTAL42"
+
+
+@pytest.mark.skipif(find_spec("PIL") is None, reason="the extra `ocr` is not installed")
+async def test_a_photograph_has_the_time_at_which_it_was_taken() -> None:
+    pictures = import_module("PIL.Image")
+    written = io.BytesIO()
+    tags = pictures.Exif()
+    tags[0x0132] = "2025:01:01 00:00:00"
+    tags.get_ifd(0x8769).update({0x9003: "2024:05:13 09:30:00", 0x9011: "+02:00"})
+    pictures.open(io.BytesIO(a_picture("TOTAL 42"))).save(written, format="JPEG", exif=tags)
+
+    taken = list(times_of(pictures.open(written)))
+
+    assert taken == ["2024:05:13 09:30:00+02:00", "2025:01:01 00:00:00"]
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="the extra `ocr` is installed")

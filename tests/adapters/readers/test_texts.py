@@ -7,6 +7,7 @@ from types import FrameType
 import pytest
 
 from canonry.canon.ports.files import DocumentLimits, FileHint
+from canonry.documents.parsers.findings import moment_of
 from canonry.documents.readers import LocalReader
 from canonry.documents.readers.structured import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
@@ -181,3 +182,29 @@ async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> N
     found = [(section, len(told) > 1_000) for section, told in await sections_of(text)]
 
     assert found == [("Rules", True), ("Rules > Fire", False), (None, False)]
+
+
+@pytest.mark.parametrize(
+    ("written", "moment"),
+    [
+        ("2024-05-13T09:30:00+02:00", "2024-05-13T07:30:00Z"),
+        ("2024-05-13T09:30:00.123456789", "2024-05-13T09:30:00.123456Z"),
+        ("2024-05-13", "2024-05-13T00:00:00Z"),
+        ("2024-05-13 09:30:00 -0700", "2024-05-13T16:30:00Z"),
+        ("D:20240513093000-05'30'", "2024-05-13T15:00:00Z"),
+        ("D:20240513093000Z00'00'", "2024-05-13T09:30:00Z"),
+        ("2024:05:13 09:30:00+02:00", "2024-05-13T07:30:00Z"),
+        ("20240513093000.000[-5:EST]", "2024-05-13T14:30:00Z"),
+        ("20240513093000[5.5:IST]", "2024-05-13T04:00:00Z"),
+        ("202405130930+0100", "2024-05-13T08:30:00Z"),
+        ("2024", None),
+        ("2024-13-01", None),
+        ("2024-05-13 9", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("1980-01-01T00:00:00Z", None),
+        ("yesterday", None),
+        ("", None),
+    ],
+)
+def test_times_of_formats_are_read_whole_or_not_at_all(written: str, moment: str | None) -> None:
+    assert moment_of(written) == moment

@@ -135,7 +135,8 @@ class Reading:
     `layout` is the text of a paged file with blanks for gaps, so that columns stay aligned.
 
     `members` are contained files, such as attachments of a message. They are not read with it,
-    because each becomes its own source.
+    because each becomes its own source. `made_at` is the time of this version of the file, in
+    RFC 3339, if its format has a place for it.
     """
 
     kind: FileType
@@ -147,6 +148,7 @@ class Reading:
     differs: bool = False
     notes: tuple[str, ...] = field(default=())
     members: tuple[Member, ...] = ()
+    made_at: str | None = None
 
     @property
     def text(self) -> str:

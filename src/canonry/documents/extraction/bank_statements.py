@@ -24,7 +24,7 @@ from canonry.documents.extraction.bank_columns import (
     seen_day,
     sums_of,
 )
-from canonry.documents.extraction.kinds import ibans_in
+from canonry.documents.extraction.kinds import TABLES, ibans_in
 from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import is_unbooked, plain
@@ -110,13 +110,7 @@ def _local(
 
 _ACCOUNT: Final = re.compile(r"[\dA-Z][\dA-Z ./*-]{5,33}")
 _TOLD_MAX: Final = 5
-_OWN: Final = frozenset(
-    {
-        *("date", "posting_date", "value_date", "amount", "currency", "balance", "merchant_name"),
-        *("description", "account_id", "transaction_id", "amount_original", "currency_original"),
-        *("account", "merchant", "payee", "counterparty", "occurrence"),
-    }
-)
+_OWN: Final = frozenset(TABLES["words"]["payment"].split())
 """Fields of a transaction that columns of other meanings must not set by their titles."""
 
 

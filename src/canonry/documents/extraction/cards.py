@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
+from canonry.documents.extraction.kinds import TABLES
 from canonry.documents.extraction.writings import shortened
 from canonry.log.schemas.truth_types import PLURALS
 from canonry.records.domain.interpretations import Found, Unread
@@ -13,27 +14,16 @@ from canonry.values.calendar_dates import date_in
 from canonry.values.languages import languages
 
 KINDS: Final = frozenset({"vcard", "vevent", "vtodo", "vjournal", "message"})
-_CARD: Final = (
-    *("name", "organization", "department", "title", "role", "address", "website", "notes"),
-    *("birthday", "aliases"),
-)
-_TASK: Final = ("title", "description", "due_date", "completed_date", "created_date", "priority")
-_EVENT: Final = (
-    *("title", "description", "location", "organizer", "status", "recurrence", "excluded"),
-    "attendees",
-)
+_CARD: Final = TABLES["entries"]["card"].split()
+_TASK: Final = TABLES["entries"]["task"].split()
+_EVENT: Final = TABLES["entries"]["event"].split()
 _TIMES: Final = {"start": "start_date", "end": "end_date", "recurrence_id": "recurrence_id"}
 _ROLES: Final = ("from", "to", "cc", "bcc", "reply_to")
 _HEAD: Final = ("sent_at", "message_id", "in_reply_to", "thread_id", "attachments")
 _QUOTED_BELOW: Final = re.compile(r"^[ \t]*(?:-{2,}[^\n-]{3,60}-{2,}|_{20,})[ \t]*$", re.MULTILINE)
 """The line that mail programs put above a quoted message."""
 
-_STATUS: Final = {
-    "needs-action": "pending",
-    "in-process": "in_progress",
-    "completed": "completed",
-    "cancelled": "cancelled",
-}
+_STATUS: Final = TABLES["status_of_tasks"]
 
 
 def of_cards(records: Sequence[Record]) -> Iterator[Found]:
@@ -185,15 +175,10 @@ _HEADER_WITHIN: Final = 8
 _COLUMNS_MIN: Final = 6
 """The fewest columns of an export. Smaller tables are made by hand."""
 
-_ABOUT: Final = frozenset({"label", "type", "phonetic", "yomi", "typ", "tipo"})
+_ABOUT: Final = frozenset(TABLES["words"]["about"].split())
 """Words of columns that describe another column."""
 
-_BESIDE: Final = frozenset(
-    {
-        *("value", "work", "home", "other", "mobile", "address", "adresse", "direccion"),
-        *("business", "privat", "geschaftlich", "primary", "main", "personal", "name"),
-    }
-)
+_BESIDE: Final = frozenset(TABLES["words"]["beside"].split())
 """Words that tell several columns of one field apart."""
 
 _MANY: Final = ("email", "phone")

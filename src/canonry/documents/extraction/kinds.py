@@ -176,13 +176,7 @@ _EVIDENCE: Final = {
     kind: {notion: int(weight) for weight, notions in by.items() for notion in notions.split()}
     for kind, by in TABLES["evidence"].items()
 }
-_NUMERIC: Final = frozenset(
-    {
-        *("invoice_number", "receipt_number", "contract_number", "due", "issued", "effective"),
-        *("expiration", "signed", "starts", "amount_due", "subtotal", "tax", "total", "rent"),
-        *("next_meeting", "booking"),
-    }
-)
+_NUMERIC: Final = frozenset(TABLES["words"]["numeric"].split())
 """Notions whose value has a digit: numbers, dates and amounts."""
 
 _OTHERS: Final = frozenset({"other", "credit_note", "quote", "order", "delivery_note", "payslip"})

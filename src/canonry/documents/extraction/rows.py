@@ -12,6 +12,7 @@ from math import fsum
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
+from canonry.documents.extraction.kinds import TABLES
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import FILED_MAX, Found, Unread
 from canonry.records.notation.labels import plain
@@ -21,12 +22,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.values.languages import languages, notion_of
 
-_COMMON: Final = """
-    schema_version name title type status notes description category date tags source summary
-    created_date updated_date created_at updated_at timestamp currency address country id
-    import_date import_source_file details amount
-"""
-_WEAK: Final = frozenset(_COMMON.split())
+_WEAK: Final = frozenset(TABLES["words"]["weak"].split())
 """Fields of many types, which are weak evidence."""
 
 _NEEDED: Final = {
@@ -156,16 +152,7 @@ def _stem(file_name: str) -> str:
 
 _HEADER_WITHIN: Final = 12
 _TYPE_KEY: Final = "entity_type"
-_TELLING: Final[Mapping[str, tuple[str, ...]]] = {
-    "transaction": (
-        *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
-        *("account_id", "description", "balance"),
-    ),
-    "receipt": (
-        *("merchant_name", "merchant", "date_purchased", "transaction_date"),
-        *("amount_total", "amount"),
-    ),
-}
+_TELLING: Final = {kind: words.split() for kind, words in TABLES["telling"].items()}
 """The fields that distinguish payments, by type."""
 
 _NUMBERED: Final = {"transaction": "transaction_id", "receipt": "receipt_number"}

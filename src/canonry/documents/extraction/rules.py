@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from typing import Any, Final
 
@@ -17,7 +19,7 @@ from canonry.documents.extraction.cards import (
     said_anew,
 )
 from canonry.documents.extraction.chats import of_chats, of_lines
-from canonry.documents.extraction.kinds import Kind, is_called_bill
+from canonry.documents.extraction.kinds import TABLES, Kind, is_called_bill
 from canonry.documents.extraction.papers import documents_in, type_of
 from canonry.documents.extraction.prose import document_of, mismatches
 from canonry.documents.extraction.rows import (
@@ -29,6 +31,7 @@ from canonry.documents.extraction.rows import (
 )
 from canonry.documents.extraction.tills import till_of
 from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
+from canonry.documents.parsers.findings import moment_of
 from canonry.documents.readers.structured import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import Found, Interpretation, held
@@ -44,12 +47,7 @@ _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
 _BLOCK_MAX: Final = 6
 _NEAR: Final = 3
-_FIGURES: Final = frozenset(
-    {
-        *("invoice_number", "receipt_number", "contract_number", "date", "issued", "due"),
-        *("amount_due", "total", "amount", "subtotal", "tax"),
-    }
-)
+_FIGURES: Final = frozenset(TABLES["words"]["placed"].split())
 """Notions whose values have digits."""
 
 _ROWS_MAX: Final = 5_000
@@ -238,13 +236,11 @@ _NOTE: Final = Kind(entity_type="note", reasons=("no evidence of another type",)
 _EXCHANGED: Final = frozenset({"invoice", "credit_note"})
 _TYPED: Final = frozenset({"entity_type", "schema_version"})
 """Fields of records that already have a type of their own."""
+_UPDATED: Final = frozenset(TABLES["own_times"]["record"].split())
+_STATED: Final = TABLES["own_times"]["front_matter"].split()
+_ISSUED: Final = TABLES["own_times"]["issued"].split()
 _OBJECTS: Final = frozenset({FileType.JSON, FileType.JSONL})
-_GENERAL: Final = frozenset(
-    {
-        *("item", "data", "record", "result", "row", "entity", "value", "entry", "object"),
-        *("content", "response", "payload", "list"),
-    }
-)
+_GENERAL: Final = frozenset(TABLES["words"]["general"].split())
 """General names of lists, which give no type."""
 
 
@@ -261,8 +257,11 @@ def interpret(
     front = [each.fields for each in reading.records if each.kind == FRONT]
     reading = replace(reading, records=tuple(r for r in reading.records if r.kind != FRONT))
     found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
-    found = _with_front(found, front[0], schemas) if front else found
-    seen = _Passed()
+    if front:
+        found = _with_front(found, front[0], schemas)
+        made = (moment_of(str(front[0].get(name, ""))) for name in _STATED)
+        reading = replace(reading, made_at=next(filter(None, made), None))
+    seen = _Passed(made_at=reading.made_at)
     entities = held(seen.over(with_lists(found, schemas)))
     warnings += seen.mismatches
     if reading.differs:
@@ -298,19 +297,42 @@ def _with_front(
 
 @dataclass(slots=True)
 class _Passed:
-    """Collects warnings about a stream of entities without storing them."""
+    """Dates a stream of entities and collects warnings about it, without storing the entities."""
 
+    made_at: str | None
+    last_day: str = ""
     mismatches: dict[str, None] = field(default_factory=dict)
     long: bool = False
     unclear: int = 0
 
+    def __post_init__(self) -> None:
+        """Compute the last day, in any time zone, that a file of this time can name as its own."""
+        if self.made_at:
+            self.last_day = (datetime.fromisoformat(self.made_at) + timedelta(days=1)).isoformat()
+
     def over(self, found: Iterable[Found]) -> Iterator[Found]:
-        """Yield the same entities and collect the warnings."""
+        """Yield the same entities, each with its own time if it or the file states one."""
         for each in found:
+            if each.seen_at is None and (own := self._own_time(each.fields)):
+                each = replace(each, seen_at=own)  # noqa: PLW2901 - the rest is the same
             self.mismatches.update(dict.fromkeys(mismatches(each)))
             self.long = self.long or "content" in each.fields
             self.unclear += len(each.unread)
             yield each
+
+    def _own_time(self, fields: Mapping[str, Any]) -> str | None:
+        """Return the time of a record, or of its file unless the record is younger than that."""
+        for name, value in fields.items():
+            if _is_of_update(name) and (moment := moment_of(str(value))):
+                return moment
+        issued = filter(None, (moment_of(str(fields.get(name, ""))) for name in _ISSUED))
+        return self.made_at if max(issued, default="") <= self.last_day else None
+
+
+@lru_cache(4_096)
+def _is_of_update(name: str) -> bool:
+    """Tell whether a field, in any notation of its name, is the time of a record's last change."""
+    return "".join(filter(str.isalnum, name.lower())) in _UPDATED
 
 
 def _statements(
@@ -458,6 +480,7 @@ def _messages(reading: Reading) -> Sequence[Found]:
         tables = reading.tables if len(records) == 1 else ()
         (document, *_) = document_of(kind, lines, tables, text)
         if document.fields or document.unread:
+            document = replace(document, seen_at=record.fields.get("sent_at"))
             refers_to = (*found[place].refers_to, len(found))
             found[place] = replace(found[place], refers_to=refers_to)
             found.append(document)

@@ -232,8 +232,10 @@ def interpretation(
     warnings = [f"The quotes of the model do not prove {doubted} of its values."] if doubted else []
     if len(reading.text) > CHARACTERS_MAX:
         warnings.append(f"The model read only the first {CHARACTERS_MAX} characters.")
-    said = Interpretation(entities=found, warnings=tuple(warnings))
-    return completed(interpret(reading, schemas), said)
+    ruled = interpret(reading, schemas)
+    own = next((each.seen_at for each in ruled.entities), None)
+    dated = [replace(each, seen_at=own) for each in found]
+    return completed(ruled, Interpretation(entities=dated, warnings=tuple(warnings)))
 
 
 def _found(entity: Any, document: Document) -> Found:

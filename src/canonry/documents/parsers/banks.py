@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import Fault, Findings, ParsedCell
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, ParsedCell
 from canonry.documents.parsers.invoices import all_at, lines_at, number_at, read_invoice, said_at
 
 _TITLES: Final = (
@@ -33,13 +33,8 @@ _MOVED: Final = re.compile(
 )
 _BALANCE: Final = re.compile(r"([CD])\d{6}([A-Z]{3})(\d+[,.]?\d*)\s*")
 _NUMBERED: Final = re.compile(r"\d{3}(?=([^\w\s/])\d\d)")
-_SLASHED: Final = re.compile(
-    r"/(TRTP|IBAN|BIC|NAME|REMI|EREF|IREF|PREF|CSID|MARF|ORDP|BENM|ISDT|RTRN|RREF|CNTP|ULTD|ULTC"
-    r"|PURP|SVCL|OCMT|EXCH|CHGS|ADDR|PMTI|TRCD|ID)/"
-)
-_SEPA: Final = re.compile(
-    r"(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|IBAN|BIC|PURP|MDAT|SQTP|ORCR|ORMR)[+:]"
-)
+_SLASHED: Final = re.compile(f"/({'|'.join(NAMES['mt940']['slashed'].split())})/")
+_SEPA: Final = re.compile(f"({'|'.join(NAMES['mt940']['sepa'].split())})[+:]")
 _FULL: Final = (27, 35, 65)
 """The lengths of full lines and subfields, whose text goes on in the next one without a blank."""
 
@@ -47,6 +42,7 @@ _TAG: Final = re.compile(r"<(/?)([A-Za-z0-9._]+)>([^<\r\n]*)")
 _CDATA: Final = re.compile(r"<!\[CDATA\[([^\]]{0,1000})\]\]>")
 _ENTITY: Final = re.compile(r"&(#\d+|#[xX][\da-fA-F]+|\w+);")
 _OFX_DAY: Final = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_OFX_MADE: Final = ("DTSERVER", "DTASOF")
 _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
 
@@ -76,8 +72,10 @@ def read_mt940(data: bytes, found: Findings) -> None:
     for part in _STATEMENT.split(text):
         fields = [(name, value.strip("\n")) for name, value in _FIELD.findall(part)]
         ends = {name: _mt940_balance(value) for name, value in fields if name[:2] in {"60", "62"}}
-        code = next((end[1] for end in ends.values() if end), "")
+        floors = (value[:3] for name, value in fields if name == "34F")
+        code = next((end[1] for end in ends.values() if end), next(floors, ""))
         account = next((value for name, value in fields if name[:2] == "25"), "")
+        found.made(*(f"20{value}" for name, value in fields if name == "13D"))
         rows: list[list[ParsedCell]] = [list(_TITLES)]
         amounts: list[Decimal] = []
         lost = 0
@@ -170,6 +168,7 @@ def read_ofx(data: bytes, found: Findings) -> None:
     """Read OFX in both notations: SGML, in which only groups have end tags, and XML."""
     text = _decoded(data)
     account = currency = ""
+    dates: dict[str, str] = {}
     rows: list[list[ParsedCell]] = [list(_TITLES)]
     line: dict[str, str] | None = None
     group = ""
@@ -187,6 +186,9 @@ def read_ofx(data: bytes, found: Findings) -> None:
             account = said
         elif name == "CURDEF" and said:
             currency = said
+        elif name in _OFX_MADE:
+            dates[name] = said
+    found.made(*map(dates.get, _OFX_MADE))
     if len(rows) > 1:
         found.table(rows)
     found.text(text)
@@ -267,7 +269,9 @@ def read_xml(data: bytes, found: Findings) -> None:
         raise Fault("damaged") from error
     match root.tag.rpartition("}")[2]:
         case "Document":
+            found.made(*lines_at(root, "*/GrpHdr/CreDtTm"))
             for path in _STATEMENTS:
+                found.made(*sorted(lines_at(root, f"{path}/CreDtTm"), reverse=True))
                 for statement in all_at(root, path):
                     _camt(statement, found)
         case "Invoice" | "CreditNote" | "CrossIndustryInvoice" | "CrossIndustryDocument":

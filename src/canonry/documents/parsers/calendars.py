@@ -8,25 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import Fault, Findings, keep_rest, tell
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest, tell
 
-_TEXTS: Final = {
-    "SUMMARY": "title",
-    "DESCRIPTION": "description",
-    "LOCATION": "location",
-    "UID": "uid",
-    "STATUS": "status",
-    "PRIORITY": "priority",
-    "ORGANIZER": "organizer",
-}
-_TIMES: Final = {
-    "DTSTART": "start",
-    "DTEND": "end",
-    "DUE": "due_date",
-    "COMPLETED": "completed_date",
-    "CREATED": "created_date",
-    "RECURRENCE-ID": "recurrence_id",
-}
+_TEXTS: Final[dict[str, str]] = NAMES["texts_of_entries"]
+_TIMES: Final[dict[str, str]] = NAMES["times_of_entries"]
 _REVISED: Final = ("LAST-MODIFIED", "DTSTAMP", "SEQUENCE")
 _CANCELLED: Final = "CANCELLED"
 _ENTRY: Final = re.compile(

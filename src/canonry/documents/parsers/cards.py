@@ -4,26 +4,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from quopri import decodestring
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import Fault, Findings, keep_rest, tell
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest, moment_of, tell
 
-_FIELDS: Final = {
-    "FN": "name",
-    "EMAIL": "email",
-    "TEL": "phone",
-    "ORG": "organization",
-    "TITLE": "title",
-    "ROLE": "role",
-    "ADR": "address",
-    "URL": "website",
-    "NOTE": "notes",
-    "UID": "uid",
-    "BDAY": "birthday",
-    "NICKNAME": "aliases",
-}
+_FIELDS: Final[dict[str, str]] = NAMES["cards"]
 _MANY: Final = frozenset({"email", "phone", "aliases"})
 _USED: Final = frozenset({"VERSION", "PRODID", "REV", "N", "BEGIN", "END", "X-ABLABEL"})
 _PICTURES: Final = frozenset({"PHOTO", "LOGO", "SOUND", "KEY"})
@@ -129,7 +115,7 @@ def _fields(lines: list[_Line], found: Findings) -> dict[str, Any]:
         family, given, middle, *_ = (*called, "", "")
         fields["name"] = " ".join(filter(None, (given, middle, family)))
     revised = next((line.text for line in lines if line.name == "REV"), "")
-    if moment := _moment(revised):
+    if moment := moment_of(revised):
         fields["seen_at"] = moment
     return fields
 
@@ -155,13 +141,3 @@ def _take(fields: dict[str, Any], line: _Line, key: str) -> None:
 
 def _plain(text: str) -> str:
     return _ESCAPED.sub(lambda escaped: "\n" if escaped[1] in "nN" else escaped[1], text)
-
-
-def _moment(text: str) -> str | None:
-    """Return an instant that a card states; a day counts from its beginning, in UTC."""
-    try:
-        moment = datetime.fromisoformat(text)
-        whole = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return whole.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    except (ValueError, OverflowError):
-        return None

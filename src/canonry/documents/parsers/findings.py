@@ -2,12 +2,19 @@
 
 import json
 import logging
+import re
 import sys
+import tomllib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from typing import Any, Final
+
+NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+"""The names that formats have for fields, by format."""
 
 _MEMBERS_MAX: Final = 100
 """The most inner files of a file that are read."""
@@ -48,6 +55,7 @@ class Findings:
         self._notes: list[str] = []
         self._members: list[tuple[str, str, str, int | None]] = []
         self._inflated = bounds.inflated
+        self._made_at: str | None = None
 
     def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
         """Add text, unless it is blank."""
@@ -96,9 +104,15 @@ class Findings:
         if note not in self._notes:
             self._notes.append(note)
 
+    def made(self, *moments: str | None) -> None:
+        """Take the first of these times as that of the file, unless it is known already."""
+        known = (self._made_at, *(moment_of(each or "") for each in moments))
+        self._made_at = next(filter(None, known), None)
+
     def said(self) -> dict[str, Any]:
         """Return all findings as JSON values."""
         return {
+            "made_at": self._made_at,
             "parts": self._parts,
             "tables": self._tables,
             "records": self._records,
@@ -117,6 +131,38 @@ STRUCK: Final = "Struck-out text was left out."
 
 APART: Final = frozenset({"unread", "seen_at", "rest"})
 """Members of a record that are no fields: unclear values, its own time, values without a field."""
+
+
+_MOMENT: Final = re.compile(
+    r"(?:D:)?(\d{4})[-:]?(\d\d)[-:]?(\d\d)"
+    r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,6})\d*)?)?)?"
+    r"\s?(?:Z(?:00'?00'?)?"
+    r"|(?:\[|(?=[+-]))([+-]?)(\d{1,2})(?:[:']?(\d\d))?'?(?:\.(\d\d?))?(?::[A-Z]+)?\]?)?"
+)
+"""A day, its time and its zone, as ISO 8601, PDF, EXIF and OFX write them."""
+
+_UNSET: Final = frozenset(
+    {"1970-01-01T00:00:00Z", "1980-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "2013-12-23T23:15:00Z"}
+)
+"""Times that programs and libraries write into files if nobody gives one."""
+
+
+def moment_of(text: str) -> str | None:
+    """Return a time as RFC 3339 in UTC; None if it is no whole day or time.
+
+    A day counts from its beginning. A time without a zone counts as UTC.
+    """
+    if (found := _MOMENT.fullmatch(text.strip())) is None:
+        return None
+    *day, fraction, sign, hours, minutes, hundredths = found.groups("0")
+    ahead = timedelta(hours=int(hours) + int(hundredths.ljust(2, "0")) / 100, minutes=int(minutes))
+    try:
+        moment = datetime(*map(int, day), int(fraction.ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc, arg-type]
+        moment -= -ahead if sign == "-" else ahead
+    except (ValueError, OverflowError):
+        return None
+    written = moment.isoformat().replace("+00:00", "Z")
+    return None if written in _UNSET else written
 
 
 def keep_rest(fields: dict[str, Any], name: str, value: str) -> None:

@@ -16,6 +16,10 @@ _PAGES_MAX: Final = 20
 _SCALE: Final = 200 / 72
 """Pages are drawn with 200 dots per inch, which is enough for print of common size."""
 
+_DETAIL: Final = 0x8769
+_TIMES: Final = ((0x9003, 0x9011), (0x9004, 0x9012), (0x0132, 0x9010))
+"""The EXIF tags of the times of taking, digitizing and changing a picture, with their zones."""
+
 _SURE: Final = 0.5
 """The least confidence of a recognised line."""
 
@@ -38,6 +42,7 @@ def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:
     for page, image in shown:
         if image.width * image.height > _PIXELS_MAX:
             raise Fault("bomb")
+        found.made(*times_of(image))
         seen = recognise(upright(image).convert("RGB"))
         if seen.txts is not None:
             lines = zip(seen.boxes, seen.txts, seen.scores, strict=True)
@@ -61,6 +66,15 @@ def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:
             scale = min(_SCALE, (_PIXELS_MAX / (width * height)) ** 0.5)
             yield number + 1, page.render(scale=scale).to_pil()
         page.close()
+
+
+def times_of(image: Any) -> Iterator[str]:
+    """Yield the times of a picture in its EXIF data with their zones, the best first."""
+    tags = image.getexif()
+    detail = tags.get_ifd(_DETAIL)
+    for time, zone in _TIMES:
+        if at := detail.get(time) or tags.get(time):
+            yield f"{at}{detail.get(zone, '')}"
 
 
 def _rows(lines: list[tuple[Any, str]]) -> list[str]:

@@ -12,17 +12,13 @@ from importlib.resources import files
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
-from canonry.documents.parsers.findings import Fault, Findings
+from canonry.documents.parsers.findings import NAMES, Fault, Findings
 
 _CREDITS: Final = frozenset(map(str, (81, 83, 261, 262, 296, 308, 381, 396, 420, 458, 532)))
 """Codes of credit notes in UNTDID 1001."""
 
 _SUMS: Final = frozenset({"subtotal", "tax_amount", "amount", "amount_due"})
-_CREDITED: Final = {
-    "invoice_number": "credit_note_number",
-    "invoice_date": "credit_note_date",
-    "amount_due": "amount",
-}
+_CREDITED: Final[dict[str, str]] = NAMES["credit_notes"]
 """The names of an invoice's fields in a credit note, which nobody has to pay."""
 
 _DEALS: Final = ("SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")

@@ -1,25 +1,23 @@
 """Parser of HTML: visible text by blocks, and tables, without scripts and styles."""
 
 import re
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from typing import Final
 
 from typing_extensions import override
 
-from canonry.documents.parsers.findings import STRUCK, Findings
+from canonry.documents.parsers.findings import NAMES, STRUCK, Findings
 
 _SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg", "object", "iframe"})
 _STRUCK_TAGS: Final = frozenset({"del", "s", "strike"})
 _LINE_THROUGH: Final = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
-_BLOCKS: Final = frozenset(
-    {
-        *("address", "article", "aside", "blockquote", "br", "caption", "dd", "div", "dl", "dt"),
-        *("fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
-        *("hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "title", "tr", "ul"),
-    }
-)
+_BLOCKS: Final = frozenset(NAMES["html"]["blocks"].split())
 _VOID: Final = frozenset({"br", "hr", "img", "input", "wbr", "col", "meta", "link", "area"})
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_CHANGED: Final = frozenset(NAMES["html"]["changed"].split())
+"""The names of the time of a page in its head."""
+
 _GAPS: Final = re.compile(r"\s+")
 _CHARSET: Final = re.compile(
     rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{2,40})""", re.IGNORECASE
@@ -51,6 +49,12 @@ def _decoded(data: bytes, charset: str) -> str:
         return data.decode("utf-8")
 
 
+def _says_change(given: Mapping[str, str]) -> bool:
+    """Tell whether these attributes of a head's value say that it is the time of the page."""
+    names = (given.get(name, "") for name in ("property", "name", "itemprop", "http-equiv"))
+    return not _CHANGED.isdisjoint(map(str.lower, names))
+
+
 class _Reader(HTMLParser):
     """Collects text by blocks. Table cells become part of the text and of a table."""
 
@@ -67,7 +71,9 @@ class _Reader(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._struck += self._strikes(tag, dict(attrs).get("style") or "")
+        given = {name: value or "" for name, value in attrs}
+        self._struck += self._strikes(tag, given.get("style", ""))
+        self._found.made(given.get("content") if tag == "meta" and _says_change(given) else None)
         if tag in _SILENT:
             self._silent += 1
         elif tag == "table":

@@ -5,6 +5,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any, Final
 from urllib.parse import unquote
@@ -16,7 +17,7 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 from striprtf.striprtf import rtf_to_text
 
 from canonry.documents.parsers.archives import PACKED, measure
-from canonry.documents.parsers.findings import STRUCK, Fault, Findings, ParsedCell
+from canonry.documents.parsers.findings import NAMES, STRUCK, Fault, Findings, ParsedCell
 from canonry.documents.parsers.markup import read_page
 
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
@@ -35,19 +36,16 @@ _CELL: Final = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,5})"')
 _UNIT: Final = re.compile(
     r'\[\$([^\]-]{1,8})(?:-([0-9A-F]{1,8}))?\]|"\s{0,4}([^"\s]{1,8})\s{0,4}"|([\u20ac\xa3\xa5\u20b9$%])'
 )
-_PLACES: Final = "409:USD 1009:CAD C09:AUD 1409:NZD 411:JPY 804:CNY 414:NOK 41D:SEK 406:DKK"
-_OF_PLACES: Final = dict(each.split(":") for each in _PLACES.split())
-"""Currencies by the country of a format, where countries share a sign."""
-
-_CODES: Final = {"\u20ac": "EUR", "\xa3": "GBP", "\u20b9": "INR"}
-_CODE: Final = re.compile(
-    "EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|TRY|ILS|ZAR|BRL"
-    "|MXN|ARS|CLP|COP|PEN|SGD|HKD|TWD|KRW|THB|MYR|IDR|PHP|VND|AED|SAR|EGP|MAD|NGN|KES|UAH|RUB"
-)
-"""Units of cells that are currencies, unlike `PCS` and `KWH`."""
-
+_OF_PLACES: Final[dict[str, str]] = NAMES["cells"]["of_places"]
+_CODES: Final[dict[str, str]] = NAMES["cells"]["of_signs"]
+_CURRENCIES: Final = frozenset(NAMES["cells"]["currencies"].split())
 _PAIR: Final = 2
 _Units = dict[tuple[int, int], str]
+_PROPERTIES: Final = ("docProps/core.xml", "meta.xml")
+_CHANGED: Final = ("modified", "date", "created", "creation-date")
+"""The files of office documents with their properties, and the times in them, the best first."""
+
+_SAVED: Final = re.compile(r"{\\(revtim|creatim)\\yr(\d+)\\mo(\d+)\\dy(\d+)\\hr(\d+)\\min(\d+)")
 _PACKAGE: Final = "{urn:oasis:names:tc:opendocument:xmlns:container}rootfile"
 
 
@@ -58,12 +56,13 @@ def read_rtf(data: bytes, found: Findings) -> None:
         written, encoding="cp1252", errors="replace"
     )
     found.text(text)
+    saved = sorted(_SAVED.findall(written), reverse=True)  # the time of revision first
+    found.made(*("{}-{:0>2}-{:0>2}T{:0>2}:{:0>2}".format(*at) for _, *at in saved))
 
 
 def read_docx(data: bytes, found: Findings) -> None:
     """Read a Word document without its pictures."""
-    if data.startswith(PACKED):
-        measure(data, found.bounds.inflated)
+    _opened(data, found).close()
     no_image = mammoth.images.img_element(lambda _: {})
     whole = _with_one_strike(data)
     page = mammoth.convert_to_html(io.BytesIO(whole), convert_image=no_image)
@@ -139,12 +138,19 @@ def read_epub(data: bytes, found: Findings) -> None:
             if _name(each) == "itemref" and (file := files.get(each.attrib["idref"])):
                 chapter = posixpath.normpath(posixpath.join(posixpath.dirname(root), unquote(file)))
                 read_page(archive.read(chapter).decode("utf-8", "replace"), found)
+        dates = (e.text for e in book.iter() if e.get("property") == "dcterms:modified")
+        found.made(*dates)
 
 
 def _opened(data: bytes, found: Findings) -> zipfile.ZipFile:
     if data.startswith(PACKED):
         measure(data, found.bounds.inflated)
-    return zipfile.ZipFile(io.BytesIO(data))
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    for name in {*_PROPERTIES} & {*archive.namelist()}:
+        with suppress(Exception):  # broken properties leave the text readable
+            stated = {_name(each): each.text for each in _tree(archive, name).iter()}
+            found.made(*map(stated.get, _CHANGED))
+    return archive
 
 
 def _tree(archive: zipfile.ZipFile, name: str) -> Element:
@@ -190,8 +196,7 @@ def read_xlsx(data: bytes, found: Findings) -> None:
     """Read a workbook of any program, sheet by sheet."""
     marks: dict[str, _Units] = {}
     if data.startswith(PACKED):
-        measure(data, found.bounds.inflated)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with _opened(data, found) as archive:
             marks = dict(_marks(archive, found))
     book = python_calamine.load_workbook(io.BytesIO(data))
     shown = python_calamine.SheetVisibleEnum.Visible
@@ -282,10 +287,10 @@ def _with_currencies(rows: list[list[ParsedCell]], units: _Units) -> list[list[P
     codes: dict[int, str | None] = {}
     for (y, x), unit in units.items():
         code = _CODES.get(unit, unit)
-        if isinstance(rows[y][x], int | float) and _CODE.fullmatch(code):
+        if isinstance(rows[y][x], int | float) and code in _CURRENCIES:
             codes[y] = code if codes.get(y, code) == code else None
     titles = [c for row in rows[: min(codes, default=0)][-1:] for c in row if c is not None]
-    named = any(isinstance(c, str) and _CODE.fullmatch(c) for row in rows for c in row)
+    named = any(c in _CURRENCIES for row in rows for c in row)
     if named or len(titles) <= _PAIR or not all(isinstance(each, str) for each in titles):
         return rows
     codes[min(codes) - 1] = "Currency"

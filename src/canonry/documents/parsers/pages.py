@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import Fault, answer, cleaned
+from canonry.documents.parsers.findings import Fault, answer, cleaned, moment_of
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
@@ -107,7 +107,9 @@ def _read(
     invoice = next((attached.pop(name) for name in [*attached] if name.lower() in _INVOICES), None)
     files = list(attached.items())
     found = {"pages": pages, "layout": layout, "pictures": pictures}
-    return {**found, "invoice": invoice, "files": files}
+    dates = map(document.get_metadata_value, ("ModDate", "CreationDate"))
+    made_at = next(filter(None, map(moment_of, dates)), None)
+    return {**found, "invoice": invoice, "files": files, "made_at": made_at}
 
 
 def _annotations(page: PdfPage, forms: Any) -> Iterator[tuple[str, str, Edges]]:

@@ -44,12 +44,12 @@ def exchanged(begin: str) -> FileType | None:
 
 
 def _is_mt940(head: str) -> bool:
-    """Tell whether an MT940 statement begins here, perhaps after SWIFT blocks."""
+    """Tell whether an MT940 or MT942 statement begins here, perhaps after SWIFT blocks."""
     lines = [line for line in head.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines[:_BLOCKS_MAX]) if ":20:" in line[:200]), None)
     if first is None or any(line[:1] != "{" for line in lines[:first]):
         return False
-    return any(line.startswith((":60F:", ":60M:")) for line in lines[first:])
+    return any(line.startswith((":60F:", ":60M:", ":34F:")) for line in lines[first:])
 
 
 def _root_of(text: str) -> str:

@@ -205,6 +205,7 @@ class LocalReader(DocumentReader):
                 files = (Member(data=b64decode(f), hint=FileHint(name=n)) for n, f in said["files"])
                 layout = "\n".join(said["layout"])
                 reading = replace(reading, parts=tuple(parts), layout=layout, members=tuple(files))
+                reading = replace(reading, made_at=said["made_at"])
                 if said["pictures"]:
                     reading = await self._with_pictures(data, reading, said["pictures"])
                 if not said["invoice"]:
@@ -254,7 +255,7 @@ class LocalReader(DocumentReader):
         except (InvalidInput, Unavailable) as error:
             note = f"The invoice within the PDF was not read ({error.code})."
             return replace(reading, notes=(*reading.notes, note))
-        return replace(reading, records=exact.records)
+        return replace(reading, records=exact.records, made_at=exact.made_at)
 
     async def _parsed_file(self, data: bytes, reading: Reading) -> Reading:
         limits = self._limits
@@ -287,7 +288,8 @@ class LocalReader(DocumentReader):
                 if reading.kind is FileType.JSONL:
                     lines = ",".join(line for line in text.split("\n") if line.strip())
                     text = f"[{lines}]"
-                return replace(reading, parts=whole, records=records_of(text, self._limits.cells))
+                records, made_at = records_of(text, self._limits.cells)
+                return replace(reading, parts=whole, records=records, made_at=made_at)
             case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
                 records, below, faults = front_matter(without_struck(text))
                 struck = (STRUCK,) if len(without_struck(text)) < len(text) else ()
@@ -305,6 +307,7 @@ def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
         tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
         records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
         notes=(*reading.notes, *said["notes"]),
+        made_at=said["made_at"] or reading.made_at,
         members=tuple(
             Member(data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place)
             for name, media, data, place in said["members"]

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Record, Table
+from canonry.documents.parsers.findings import NAMES, moment_of
 from canonry.language.texts.sentences import Part
 from canonry.values.errors import InvalidInput
 from canonry.values.languages import languages
@@ -20,6 +21,7 @@ _LOOKED_AT: Final = 50
 _FIELD_MAX: Final = 8_000_000
 _DEPTH_MAX: Final = 100
 _TOLD_MAX: Final = 5
+_EXPORTED: Final = NAMES["exports"]["made"].split()
 _WRAPPED_MAX: Final = 2
 """The most values of a wrapper besides its lists, such as a count and a page number."""
 
@@ -109,8 +111,10 @@ def _separator(text: str) -> str:
     return best
 
 
-def records_of(text: str, cells_max: int) -> tuple[Record, ...]:
+def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | None]:
     """Return the objects of a JSON document: of a list, of lists in a wrapper, or the only one.
+
+    The second value is the time at which the document was exported, if it states one.
 
     Raises:
         InvalidInput: `document.damaged` or `document.too-large`.
@@ -126,7 +130,9 @@ def records_of(text: str, cells_max: int) -> tuple[Record, ...]:
     if _size(value) > cells_max:
         message = f"The document has more than {cells_max} values. Split it."
         raise InvalidInput("document.too-large", message, unit="values", limit=cells_max)
-    return tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
+    stated = (str(value.get(name, "")) for name in _EXPORTED) if isinstance(value, dict) else ()
+    records = tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
+    return records, next(filter(None, map(moment_of, stated)), None)
 
 
 def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

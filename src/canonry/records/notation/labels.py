@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Reading, Table
 from canonry.language.texts.sentences import Box
-from canonry.records.notation.numbers import numbers_in, without_currency
+from canonry.records.notation.numbers import WORDS, numbers_in, without_currency
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.json_values import folded
 from canonry.values.languages import columns_named, notion_of, plain_letters
@@ -137,12 +137,7 @@ _HEADS: Final = frozenset(
 )
 """Notions whose label may stand alone on a line above its values."""
 
-_VALUED: Final = frozenset(
-    {
-        *("invoice_number", "receipt_number", "contract_number", "date", "issued", "due", "signed"),
-        *("effective", "expiration", "amount_due", "total", "amount", "subtotal", "tax"),
-    }
-)
+_VALUED: Final = frozenset(WORDS["valued"].split())
 """Notions whose value may follow without a mark, because it does not begin with a word."""
 
 

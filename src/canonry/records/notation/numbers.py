@@ -1,10 +1,12 @@
 """Numbers in the notations of several countries, and the readings of an unclear value."""
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any, Final
 
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
@@ -13,36 +15,12 @@ from canonry.records.domain.shown import RawFragment, Shown
 from canonry.values.calendar_dates import DayOrder, day_in
 from canonry.values.json_values import NUMERAL, plain_numeral
 
-_ISO_4217: Final = """
-    AED ARS AUD AZN BDT BGN BHD BRL BWP BYN CAD CHF CLP CNY COP CZK DKK DZD EGP ETB EUR GBP GHS
-    GTQ HKD HNL HUF IDR ILS INR IQD ISK JMD JOD JPY KES KHR KRW KWD KZT LBP LKR LYD MAD MGA MKD
-    MMK MNT MVR MXN MYR MZN NGN NIO NOK NZD OMR PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR
-    SEK SGD THB TJS TND TRY TTD TWD TZS UAH UGX USD UYU UZS VND XAF XCD XOF XPF YER ZAR ZMW
-"""
-CURRENCIES: Final = frozenset(_ISO_4217.split())
+WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+CURRENCIES: Final = frozenset(WORDS["currencies"].split())
 """The codes of known currencies."""
 
 _DOLLARS: Final = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "ARS", "CLP", "COP"})
-_SIGNS: Final = {
-    "US$": "USD",
-    "CA$": "CAD",
-    "C$": "CAD",
-    "A$": "AUD",
-    "AU$": "AUD",
-    "NZ$": "NZD",
-    "HK$": "HKD",
-    "S$": "SGD",
-    "MX$": "MXN",
-    "R$": "BRL",
-    "\u20ac": "EUR",
-    "\xa3": "GBP",
-    "\u20b9": "INR",
-    "\u20a9": "KRW",
-    "\u20ba": "TRY",
-    "\u20b4": "UAH",
-    "\u20bd": "RUB",
-    "z\u0142": "PLN",
-}
+_SIGNS: Final[dict[str, str]] = WORDS["signs"]
 _SIGN: Final = re.compile(
     "|".join(
         rf"(?<![A-Za-z]){re.escape(sign)}" if sign[0].isascii() else sign

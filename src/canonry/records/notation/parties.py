@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from canonry.records.notation.labels import plain
+from canonry.records.notation.numbers import WORDS
 from canonry.values.json_values import company_name, words_only
 from canonry.values.languages import languages
 
@@ -49,13 +50,7 @@ _HONOURED: Final = re.compile(
 _ENDS: Final = re.compile(rf",(?!\s?(?:{_FORM})\b)|\s[-\u2013]\s|\d{{3,}}", re.IGNORECASE)
 """The end of a name in a sentence. The text behind it describes the party."""
 
-_SMALL: Final = frozenset(
-    {
-        *("van", "von", "der", "den", "de", "del", "della", "di", "da", "do", "dos", "das", "du"),
-        *("la", "le", "les", "el", "los", "las", "of", "the", "and", "et", "und", "y", "e", "i"),
-        *("z", "o.o.", "bin", "al", "'t", "het", "ten", "ter", "zu", "zum", "f\xfcr", "for", "&"),
-    }
-)
+_SMALL: Final = frozenset(WORDS["small"].split())
 """Words within names that begin with small letters."""
 
 _JOINED: Final = ("and", "und", "y", "et")
