@@ -1,7 +1,7 @@
 """Results of calls, the shapes of replies, and the forms of errors."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Final
@@ -161,6 +161,7 @@ class Shape(Field):
         """Take the fields in their order."""
         super().__init__(obj(fields), self)
         self.fields: Mapping[str, Field] = fields
+        self.given: Sequence[str] = [name for name, each in fields.items() if each.source is None]
         self._steps = [
             (
                 name,

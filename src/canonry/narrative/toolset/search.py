@@ -12,39 +12,19 @@ from canonry.canon.queries.listings import (
     query_sources,
     query_universes,
 )
-from canonry.canon.queries.names import AT
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
 from canonry.gateway.catalogue import LOOKED_THROUGH, beginning, through
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    SHARE,
-    TEXT,
-    UUID,
-    Field,
-    Shape,
-    array,
-    enum,
-    given,
-    itself,
-    nullable,
-    obj,
-    optional,
-)
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Resource, Shelf, Shelved
+from canonry.gateway.replies import Field, Shape, array
+from canonry.gateway.tool import ANYONE, Reply, Resource, Shelf, Shelved
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import MemoryDraft, Scene, Speaker, Turn
 from canonry.log.items.sources import Snippet, Source
-from canonry.narrative.toolset import shapes
-from canonry.narrative.toolset.contract import contract_tool, reading_tool
+from canonry.narrative.toolset.contract import make_tool
+from canonry.narrative.toolset.shapes import ENTITY, TABLE, Created, name_in
 from canonry.narrative.usecases.scenes import (
     Recollection,
     TurnPage,
@@ -70,7 +50,6 @@ from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import Instant, render_instant
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
-_DIGITS: Final = 4
 _SAID: Final = frozenset({Collection.SCENES, Collection.MEMORIES, Collection.SNIPPETS})
 _CITED: Final = {
     "turn": EvidenceKind.TURN,
@@ -95,52 +74,16 @@ def _found_by(why: Why) -> str:
     return "keywords" if why.terms else "nearby"
 
 
-_ROUNDED: Final = NUMBER.by(lambda number: round(number, _DIGITS))
-_PARTS: Final = Shape(
-    keywords=_ROUNDED, meaning=_ROUNDED, nearby=_ROUNDED, named=_ROUNDED, dated=_ROUNDED
-)
-_WHY: Final = Shape(
-    by=enum("keywords", "meaning", "both", "nearby").of(_found_by),
-    terms=array(TEXT).of(lambda why: [term for term, _ in why.terms]),
-    similarity=_ROUNDED,
-    parts=_PARTS.of(itself),
-)
-"""The words and similarity by which a passage was found, and the parts of its strength.
+TABLE.shape("reason", by=_found_by, terms=lambda why: [term for term, _ in why.terms])
+_HIT: Final = TABLE.shape("hit", evidence_ref=_cited)
+_SHORT: Final = TABLE.shape("short_hit")
 
-The sum of the parts decides the order. The score measures how well the passage matches.
-"""
-_HIT: Final = Shape(
-    id=UUID.of("passage.id"),
-    score=SHARE.by(lambda number: round(number, _DIGITS)),
-    payload=given(OBJECT),
-    text=TEXT.of("passage.text"),
-    evidence_ref=nullable(TEXT).of(_cited),
-    why=optional(_WHY),
-)
-_SHORT: Final = Shape(**{name: each for name, each in _HIT.fields.items() if name != "why"})
-
-_TRUST: Final = shapes.ENTITY.only("authority", "confidence", "canon_level")
 _CANONICAL: Final[Mapping[type, Shape]] = {
-    Entity: Shape(
-        **shapes.ENTITY.only("entity_id", "name", "entity_class", "entity_type", "state_tags"),
-        **_TRUST,
-    ),
-    Fact: Shape(
-        **shapes.FACT.only("fact_id", "involved_entity_ids", "time_ref"),
-        until=nullable(INSTANT).of("ends_at"),
-        superseded=BOOLEAN,
-        **_TRUST,
-    ),
-    Event: Shape(
-        **shapes.EVENT.only("event_id", "title", "involved_entity_ids", "time_ref", "severity"),
-        **_TRUST,
-    ),
-    Axiom: Shape(**shapes.AXIOM.only("axiom_id", "domain"), **_TRUST),
-    Relation: Shape(
-        **shapes.RELATION.only("relationship_id", "rel_type", "from_entity_id", "to_entity_id"),
-        **shapes.RELATION.only("since", "until", "current"),
-        **_TRUST,
-    ),
+    Entity: TABLE.shape("found_entity"),
+    Fact: TABLE.shape("found_fact"),
+    Event: TABLE.shape("found_event"),
+    Axiom: TABLE.shape("found_axiom"),
+    Relation: TABLE.shape("found_relation"),
 }
 """The members that show whether canon holds and how far it can be trusted."""
 
@@ -206,83 +149,45 @@ def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
 
 # Search tools. Their results are hints and never evidence.
 
-SEARCH_MAX: Final = 100
-_FOUND: Final = Shape(results=given(Field(HITS.schema)), degraded=array(TEXT), behind=COUNT)
+TABLE.kinds["hit_rows"] = Field(HITS.schema)
+_FOUND: Final = TABLE.shape("found")
 
 
-async def _search_hits(
-    canon: Canon, caller: Caller, found: FoundPassages, arguments: Arguments
-) -> list[dict[str, Any]]:
-    detail = bool(arguments.get("detail"))
+async def _show_hits(canon: Canon, caller: Caller, found: FoundPassages, *, detail: bool) -> Reply:
     rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
-    await shapes.name_in(canon, caller, [row["payload"] for row in rows])
-    return rows
+    await name_in(canon, caller, [row["payload"] for row in rows])
+    return _FOUND(found, results=rows)
 
 
-@contract_tool(
-    "qdrant_semantic_search",
-    "Search passages of scenes, sources or (memory roles) memories by meaning; they are hints,"
-    ' not evidence. A "phrase" in quotes counts more, and begun* matches every word that '
-    "begins so.",
-    title="Search passages",
-    gives=_FOUND,
-    read_only=True,
-    also=shapes.DETAIL,
-)
-async def _semantic_search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    request = SearchRequest(
-        collection=Collection(arguments["collection"]),
-        text=shapes.text_of(arguments, "query_text", None),
-        universe_id=shapes.optional_uuid(filters, "universe_id"),
-        entity_id=shapes.optional_uuid(filters, "entity_id"),
-        source_id=shapes.optional_uuid(filters, "source_id"),
-        min_score=float(arguments.get("min_score", 0.0)),
-        limit=shapes.limit_of(arguments, default=10, maximum=SEARCH_MAX),
-    )
+async def _semantic_search(
+    canon: Canon, caller: Caller, *, request: SearchRequest, detail: bool
+) -> Reply:
     found = await search_passages(canon, caller, request)
-    return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
+    return await _show_hits(canon, caller, found, detail=detail)
 
 
-@reading_tool(
-    "qdrant_search_canon",
-    "Search canon for text with a similar meaning: entities, facts, events, relations, axioms "
-    "and lore.",
-    takes=obj(
-        {"query_text": TEXT},
-        {
-            "kinds": array(enum(*CanonKind)),
-            "universe_id": UUID,
-            "limit": INTEGER.but(default=10, maximum=SEARCH_MAX),
-            **shapes.DETAIL,
-        },
-    ),
-    gives=_FOUND,
-    times=(AT,),
-)
-async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    text = shapes.text_of(arguments, "query_text", None)
-    kinds = frozenset(map(CanonKind, arguments.get("kinds") or CanonKind))
-    universe_id = shapes.optional_uuid(arguments, "universe_id")
-    limit = shapes.limit_of(arguments, default=10, maximum=SEARCH_MAX)
+async def _search_canon(
+    canon: Canon,
+    caller: Caller,
+    *,
+    text: str,
+    kinds: frozenset[CanonKind],
+    universe_id: str | None,
+    limit: int,
+    detail: bool,
+) -> Reply:
     found = await search_canon(canon, caller, universe_id, text, kinds, limit=limit)
-    return _FOUND(found, results=await _search_hits(canon, caller, found, arguments))
+    return await _show_hits(canon, caller, found, detail=detail)
 
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
-_CREATED: Final = Shape(memory_id=UUID.of("id"), created_at=given(INSTANT))
-_SCORED: Final = Shape(**shapes.MEMORY.fields, score=nullable(given(NUMBER)))
-_METADATA: Final = Shape(
-    considered=COUNT,
-    meaning=nullable(given(enum(BY_WORDS, BY_MEANING, BY_BOTH))),
-    degraded=array(TEXT),
-)
-_RECALLED: Final = Shape(
+_SCORED: Final = TABLE.shape("scored_memory")
+_METADATA: Final = TABLE.shape("recall_metadata", dict)
+_RECALLED: Final = TABLE.shape(
+    "recalled_memories",
     memories=array(_SCORED).made(
         lambda found: [_SCORED(memory, score=score) for memory, score in found.memories]
     ),
-    total=COUNT,
-    metadata=given(_METADATA.by(dict)),
 )
 
 
@@ -293,41 +198,10 @@ def _searched_by(degraded: Sequence[str]) -> str | None:
     return None if WORDS_MISSING in degraded else BY_WORDS
 
 
-@contract_tool(
-    "mongodb_create_character_memory",
-    "Record what a character believes from now on. It may be wrong.",
-    gives=_CREATED,
-)
-async def _create_character_memory(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    asked = Recollection(
-        entity_id=shapes.uuid_of(arguments, "entity_id"),
-        text=shapes.text_of(arguments, "text", canon.policy.limits.memory),
-        linked_fact_id=shapes.optional_uuid(arguments, "linked_fact_id"),
-        scene_id=shapes.optional_uuid(arguments, "scene_id"),
-        emotional_valence=float(arguments["emotional_valence"]),
-        importance=float(arguments["importance"]),
-        certainty=float(arguments["certainty"]),
-    )
-    return shapes.created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
-
-
-@contract_tool(
-    "mongodb_retrieve_character_memories",
-    "Recall a character's memories: the most important first, or by meaning, importance "
-    "and recency for a query.",
-    gives=_RECALLED,
-    read_only=True,
-)
-async def _retrieve_character_memories(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = shapes.optional_text(arguments, "semantic_query", None)
-    found = await recall_memories(
-        canon,
-        caller,
-        shapes.uuid_of(arguments, "entity_id"),
-        limit=shapes.limit_of(arguments, default=20, maximum=shapes.QUERY_MAX),
-        min_importance=float(arguments.get("min_importance", 0.0)),
-        query=query,
-    )
+async def _recall_memories(
+    canon: Canon, caller: Caller, *, entity_id: str, query: str | None, **how: Any
+) -> Reply:
+    found = await recall_memories(canon, caller, entity_id, query=query, **how)
     meaning = None if query is None else _searched_by(found.degraded)
     return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
 
@@ -341,7 +215,7 @@ CHARACTERS_SHOWN: Final = 200_000
 async def _entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     entity_id = _id_of(variables, "entity_id", "entity")
     found = await get_entity(canon, caller, entity_id, relations=False, history=False)
-    return json.dumps(shapes.ENTITY(found.entity), ensure_ascii=False, indent=2)
+    return json.dumps(ENTITY(found.entity), ensure_ascii=False, indent=2)
 
 
 async def _transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
@@ -517,8 +391,15 @@ SHELVES: Final[Mapping[str, Shelf]] = {
 
 
 TOOLS: Final = (
-    _create_character_memory,
-    _retrieve_character_memories,
-    _semantic_search,
-    _search_canon,
+    make_tool(
+        "mongodb_create_character_memory",
+        keep_memory,
+        Created(TABLE.shape("memory_created"), MemoryDraft),
+        asked=Recollection,
+    ),
+    make_tool("mongodb_retrieve_character_memories", _recall_memories, Field(_RECALLED.schema)),
+    make_tool(
+        "qdrant_semantic_search", _semantic_search, Field(_FOUND.schema), request=SearchRequest
+    ),
+    make_tool("qdrant_search_canon", _search_canon, Field(_FOUND.schema)),
 )

@@ -39,20 +39,14 @@ PROMPTS: Final[tuple[Prompt, ...]] = tuple(_prompt(name, **each) for name, each 
 # Importing this module imports all tools. They are listed with outlines of their replies; the
 # reference describes the replies in full.
 
+_MADE: Final = {
+    each.name: each
+    for module in (entities, facts, scenes, canonizing, search)
+    for each in module.TOOLS
+}
 EXACT: Final[tuple[Tool, ...]] = (
-    *entities.TOOLS,
-    *facts.TOOLS,
-    *scenes.STORIES_TOOLS,
-    *canonizing.SOURCES_TOOLS,
-    *entities.AXIOMS_TOOLS,
-    *scenes.TOOLS,
-    *canonizing.PROPOSALS_TOOLS,
-    *search.TOOLS,
-    *scenes.CONTEXT_TOOLS,
-    *canonizing.JUDGING_TOOLS,
-    *facts.EXPLANATIONS_TOOLS,
-    *canonizing.TOOLS,
-    *shapes.TOOLS,
+    *(_MADE[name] for name in shapes.TABLE.tools if name in _MADE),
+    shapes.BATCH,
 )
 """The tools with the complete schemas of their replies, which the tests check."""
 

@@ -1,22 +1,24 @@
 """The published contract: names, input schemas and roles of the 21 tools, and times in words."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import wraps
 from typing import Any, Final
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
-from canonry.canon.queries.names import AS_KNOWN_AT, TIMES, place_of
+from canonry.canon.queries.names import TIMES, place_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import in_words
 from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import pointer
-from canonry.gateway.replies import UUID, Field, obj
+from canonry.gateway.replies import Field, Shape
+from canonry.gateway.tables import CallArguments, filled, read_arguments
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
+    Cached,
     PublishedArguments,
     Reply,
     Resource,
@@ -24,7 +26,8 @@ from canonry.gateway.tool import (
     Schema,
     Tool,
 )
-from canonry.narrative.toolset.shapes import DETAIL, PAGING, TIME_WORDS, Listing, page_of, uuid_of
+from canonry.narrative.toolset.arguments import TIME_WORDS
+from canonry.narrative.toolset.shapes import TABLE, Created, Listing
 from canonry.values.calendars.declaring import TIME_MAX
 from canonry.values.fields import ReadTime, is_plain_time
 from canonry.values.moments import render_instant
@@ -32,9 +35,6 @@ from canonry.values.moments import render_instant
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
-
-PageQuery = Callable[..., Awaitable[Any]]
-"""`query(canon, caller, within, limit=, offset=)` returns a page of the items of `within`."""
 
 KEEPER: Final = frozenset({"CanonKeeper"})
 """The role that the contract's pattern gives every tool that writes canon directly."""
@@ -45,111 +45,89 @@ def agent_types() -> frozenset[str]:
     return frozenset(published()["agent_types"])
 
 
-def contract_tool(
+def make_tool(
     name: str,
-    description: str,
-    *,
+    operation: Callable[..., Awaitable[Any]],
     gives: Field,
-    also: Mapping[str, Field] | None = None,
-    **more: Any,
-) -> Callable[[Run], Tool]:
-    """Make a tool of the contract; its schema and roles come from the published file.
+    *,
+    cached: Cached | None = None,
+    ending: str = "",
+    **made: Callable[..., Any],
+) -> Tool:
+    """Make a tool from its entry in `tools.toml`, and the use case that it calls.
 
-    `also` are optional arguments that the contract does not have. A client of the bare contract
-    cannot ask for `detail` and gets complete rows. `more` are arguments of `Tool`; a reading tool
-    takes both times of a viewpoint by default.
+    `operation(canon, caller, ...)` takes the arguments by the names of their parameters; each of
+    `made` is a parameter that a dataclass makes of those that are its fields. A shape or a listing
+    shows the result; a plain field is the schema of what the operation returns as JSON. `ending`
+    goes on with the description.
     """
-    entry, also = entries()[name], also or {}
-    accepted = _with_legacy_classes(entry["inputSchema"])
-    added = {argument: each.schema for argument, each in also.items()}
-    return _tool(
-        name,
-        description,
-        takes={**accepted, "properties": {**accepted["properties"], **added}},
-        gives=gives,
-        roles=frozenset(entry["allowed_agent_types"]),
-        published=PublishedArguments(
-            schema=entry["inputSchema"],
-            accepted=accepted,
-            given={"detail": True} if "detail" in also else {},
-        ),
-        **{"times": TIMES if more.get("read_only") else (), **more},
+    entry = TABLE.tools[name]
+    readings = TABLE.readings(entry["takes"])
+    own = () if not isinstance(gives, Shape) else gives.given
+
+    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        values = read_arguments(readings, CallArguments(arguments, canon.policy.limits))
+        asked = filled(readings, values)
+        if isinstance(gives, Listing):
+            asked.pop("detail", None)
+        for parameter, make in made.items():
+            names = asked.keys() & make.__dataclass_fields__.keys()  # type: ignore[attr-defined]
+            asked[parameter] = make(**{each: asked.pop(each) for each in names})
+        result = await operation(canon, caller, **asked)
+        if isinstance(gives, Listing):
+            return await gives(canon, caller, result, arguments)
+        if isinstance(gives, Created):
+            return gives(result)
+        return gives(result, **{n: values[n] for n in own}) if isinstance(gives, Shape) else result
+
+    takes, more = _WAYS[entry["is"]](name, entry)
+    paths = tuple(_times(takes))
+    read_only = more.pop("read_only", entry["is"] == "reading")
+    return Tool(
+        name=name,
+        title=entry.get("title") or name.partition("_")[2].replace("_", " ").capitalize(),
+        description=entry["description"] + ending,
+        input_schema=takes,
+        output_schema=gives.schema,
+        run=_with_times(run, paths) if paths else run,
+        accepted_schema=_accepting(takes) if paths else None,
+        read_only=read_only,
+        idempotent=read_only or entry.get("idempotent", False),
+        destructive=entry.get("destructive", False),
+        times=tuple(entry.get("times", TIMES if read_only else ())),
+        cached=cached,
+        **more,
     )
 
 
-def reading_tool(
-    name: str,
-    description: str,
-    *,
-    takes: Schema,
-    gives: Field,
-    title: str = "",
-    times: Sequence[str] = TIMES,
-) -> Callable[[Run], Tool]:
-    """Make a reading tool for every role, outside of the contract."""
-    more: dict[str, Any] = {"title": title, "read_only": True, "extension": True, "times": times}
-    return _tool(name, description, takes=takes, gives=gives, roles=ANYONE, **more)
+def _of_contract(name: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+    """Return the contract's arguments, and those that we add.
+
+    A client of the bare contract cannot ask for `detail` and gets complete rows.
+    """
+    published_entry = entries()[name]
+    also = TABLE.takes(entry.get("also", {}))["properties"]
+    accepted = _with_legacy_classes(published_entry["inputSchema"])
+    more = {
+        "roles": frozenset(published_entry["allowed_agent_types"]),
+        "read_only": entry.get("read_only", False),
+        "published": PublishedArguments(
+            schema=published_entry["inputSchema"],
+            accepted=accepted,
+            given={"detail": True} if "detail" in also else {},
+        ),
+    }
+    return {**accepted, "properties": {**accepted["properties"], **also}}, more
 
 
-def listing_tool(
-    name: str, description: str, query: PageQuery, within: str, gives: Listing
-) -> Tool:
-    """Make a reading tool that lists the items of another one in pages."""
-    takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
-
-    @reading_tool(name, description, takes=takes, gives=gives.gives, times=(AS_KNOWN_AT,))
-    async def listing(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        asked = uuid_of(arguments, within)
-        page = await query(canon, caller, asked, **page_of(arguments))
-        return await gives(canon, caller, page, arguments)
-
-    return listing
+def _of_our_own(_: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+    """Return the arguments of a tool outside of the contract."""
+    roles = ANYONE if entry["is"] == "reading" else KEEPER
+    more = {"roles": frozenset(entry.get("roles", roles)), "extension": True}
+    return TABLE.takes(entry["takes"]), more
 
 
-def writing_tool(
-    name: str,
-    description: str,
-    *,
-    takes: Schema,
-    gives: Field,
-    roles: frozenset[str] = KEEPER,
-    **more: Any,
-) -> Callable[[Run], Tool]:
-    """Make a writing tool outside of the contract, by default for the CanonKeeper."""
-    return _tool(name, description, takes=takes, gives=gives, roles=roles, extension=True, **more)
-
-
-def _tool(
-    name: str,
-    description: str,
-    *,
-    takes: Schema,
-    gives: Field,
-    title: str = "",
-    read_only: bool = False,
-    idempotent: bool = False,
-    times: Sequence[str] = (),
-    **more: Any,
-) -> Callable[[Run], Tool]:
-    """Return the decorator that makes a tool; without a title its name is used."""
-
-    def made(run: Run) -> Tool:
-        paths = tuple(_times(takes))
-        return Tool(
-            name=name,
-            title=title or name.partition("_")[2].replace("_", " ").capitalize(),
-            description=description,
-            input_schema=takes,
-            output_schema=gives.schema,
-            run=_with_times(run, paths) if paths else run,
-            accepted_schema=_accepting(takes) if paths else None,
-            read_only=read_only,
-            idempotent=read_only or idempotent,
-            times=tuple(times),
-            **more,
-        )
-
-    return made
+_WAYS: Final = {"contract": _of_contract, "reading": _of_our_own, "writing": _of_our_own}
 
 
 def _with_legacy_classes(schema: Any) -> Any:

@@ -1,0 +1,237 @@
+"""Shapes of replies and arguments of tools, made from the tables of a toolset's data files.
+
+A table gives each field in words: `until = "instant or null from ends_at"`.
+
+| words | meaning |
+|---|---|
+| `KIND` | a value of this kind, or an object of the shape with this name |
+| `list of KIND` | a list of such values |
+| `one of a, b` | one of these texts |
+| `KIND or null` | null if there is no value |
+| `KIND or nothing` | left out if there is no value; an argument that may be left out |
+| `given KIND` | the caller of the shape gives the value |
+| `KIND from SOURCE` | the item's attribute with the value; `itself` is the item |
+| `KIND as NAME` | the parameter that an argument fills; `*`: each member fills its own |
+
+`{ is = "count", minimum = 1 }` adds keywords to the schema. `"*base" = true` takes all fields of
+the shape `base`, `"*base" = "part"` those of the item's attribute `part`, a list of names only
+these, and `{ within = "part", only = [...] }` both.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Final
+
+from canonry.gateway.replies import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    SHARE,
+    TEXT,
+    UUID,
+    WORD,
+    Field,
+    Read,
+    Shape,
+    array,
+    enum,
+    given,
+    itself,
+    nullable,
+    obj,
+    optional,
+)
+from canonry.gateway.tool import Arguments, Schema
+from canonry.values.policy import TextLimits
+
+KINDS: Final[Mapping[str, Field]] = {
+    "anything": Field({}),
+    "boolean": BOOLEAN,
+    "count": COUNT,
+    "instant": INSTANT,
+    "integer": INTEGER,
+    "number": NUMBER,
+    "object": OBJECT,
+    "share": SHARE,
+    "text": TEXT,
+    "uuid": UUID,
+    "word": WORD,
+}
+_FIELD: Final = re.compile(
+    r"(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
+    r"(?: from (?P<source>[\w.]+))?(?: as (?P<fills>[\w*]+))?"
+)
+_PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
+"""The kinds of arguments that are taken as they are; all others need a reader."""
+INTERNAL: Final = "("
+"""The first sign of arguments that the server adds; no schema has them."""
+_CHOICES: Final = "one of "
+_LIST: Final = "list of "
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """The arguments of a call, and the policy's limits of texts."""
+
+    arguments: Arguments
+    limits: TextLimits
+
+
+ReadValue = Callable[[Any, str, CallArguments], Any]
+"""`read(value, path, asking)` returns the value that a use case takes of an argument."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentReading:
+    """The reading of one argument: the parameter that it fills, its reader and its default."""
+
+    name: str
+    fills: str
+    read: ReadValue | None
+    always: bool
+    default: Any
+
+
+class FieldTable:
+    """The shapes and tools of a toolset, its kinds of values, and the readers of its arguments.
+
+    They are in `shapes.toml`, whose table `kinds` gives kinds of values other names, and in
+    `tools.toml` of its package.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        kinds: Mapping[str, Field],
+        readers: Mapping[str, ReadValue] = MappingProxyType({}),
+        defaulting: Mapping[str, ReadValue] = MappingProxyType({}),
+    ) -> None:
+        """Read the files; the readers `defaulting` read missing arguments, too."""
+        self._shapes, self.tools = (
+            tomllib.loads(files(package).joinpath(file).read_text("utf-8"))
+            for file in ("shapes.toml", "tools.toml")
+        )
+        self.kinds = {**KINDS, **kinds}
+        self._readers, self._defaulting = {**readers, **defaulting}, defaulting.keys()
+        self._aliases: Mapping[str, Any] = self._shapes["kinds"]
+
+    def shape(self, name: str, render: Read | None = None, /, **sources: Read | Field) -> Shape:
+        """Return the shape of this name, and know it as a kind.
+
+        `sources` are functions of the item by field, or whole fields. Lists of the shape show each
+        item with `render`.
+        """
+        fields = dict(self._fields(self._shapes[name]))
+        for each, source in sources.items():
+            fields[each] = source if isinstance(source, Field) else fields[each].of(source)
+        made = Shape(**fields)
+        self.kinds[name] = made if render is None else made.by(render)
+        return made
+
+    def field(self, written: str | Mapping[str, Any]) -> Field:
+        """Return the field that is written in words."""
+        if isinstance(written, Mapping):
+            keywords = {name: each for name, each in written.items() if name != "is"}
+            return self.field(written["is"]).but(**keywords)
+        parts = _parts(written)
+        field = self._kind(parts["kind"])
+        field = nullable(field) if parts["null"] else field
+        field = optional(field) if parts["nothing"] else field
+        field = given(field) if parts["given"] else field
+        source = parts["source"]
+        return field if source is None else field.of(itself if source == "itself" else source)
+
+    def takes(self, table: Mapping[str, Any], **more: Field) -> Schema:
+        """Return the schema of the arguments in a table, and of more optional ones."""
+        return obj(dict(self._fields(table)), more)
+
+    def readings(self, table: Mapping[str, Any]) -> tuple[ArgumentReading, ...]:
+        """Return the readings of the arguments in a table, whose bases are taken whole."""
+        found: list[ArgumentReading] = []
+        for name, written in table.items():
+            if name.startswith("*"):
+                found += self.readings(self._shapes[name[1:]])
+                continue
+            keywords = written if isinstance(written, Mapping) else {"is": written}
+            parts = _parts(keywords["is"])
+            kind = parts["kind"]
+            plain = kind in _PLAIN or kind.startswith(_CHOICES)
+            schema = self._aliases.get(kind)
+            default = schema.get("default") if isinstance(schema, Mapping) else None
+            found.append(
+                ArgumentReading(
+                    name=name,
+                    fills=parts["fills"] or name,
+                    read=None if plain else self._readers[kind],
+                    always=kind in self._defaulting,
+                    default=keywords.get("default", default),
+                )
+            )
+        return tuple(found)
+
+    def _kind(self, kind: str) -> Field:
+        if kind in self.kinds:
+            return self.kinds[kind]
+        if kind in self._aliases:
+            return self.kinds.setdefault(kind, self.field(self._aliases[kind]))
+        if kind.startswith(_LIST):
+            return array(self._kind(kind.removeprefix(_LIST)))
+        if kind.startswith(_CHOICES):
+            return enum(*kind.removeprefix(_CHOICES).split(", "))
+        return self.shape(kind)
+
+    def _fields(self, table: Mapping[str, Any]) -> Iterator[tuple[str, Field]]:
+        for name, written in table.items():
+            if name.startswith(INTERNAL):
+                continue
+            if not name.startswith("*"):
+                yield name, self.field(written)
+                continue
+            base = self._kind(name[1:])
+            if not isinstance(base, Shape):
+                message = f"{name[1:]} is no shape"
+                raise TypeError(message)
+            match written:
+                case str():
+                    fields = base.within(written)
+                case {"within": str(within), "only": list(only)}:
+                    fields = Shape(**base.only(*only)).within(within)
+                case list():
+                    fields = base.only(*written)
+                case _:
+                    fields = dict(base.fields)
+            yield from fields.items()
+
+
+def _parts(written: str) -> Mapping[str, Any]:
+    found = _FIELD.fullmatch(written)
+    if found is None:
+        message = f"no field is written as {written!r}"
+        raise ValueError(message)
+    return found.groupdict()
+
+
+def read_arguments(readings: tuple[ArgumentReading, ...], asking: CallArguments) -> dict[str, Any]:
+    """Return the values of arguments by their names; a missing one is its default, or None."""
+    values: dict[str, Any] = {}
+    for each in readings:
+        value = asking.arguments.get(each.name, each.default)
+        if each.read is not None and (value is not None or each.always):
+            value = each.read(value, f"/{each.name}", asking)
+        values[each.name] = value
+    return values
+
+
+def filled(readings: tuple[ArgumentReading, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same values by the parameters that they fill."""
+    found: dict[str, Any] = {}
+    for each in readings:
+        found |= values[each.name] if each.fills == "*" else {each.fills: values[each.name]}
+    return found
