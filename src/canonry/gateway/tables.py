@@ -9,8 +9,9 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `one of a, b` | one of these texts |
 | `KIND or null` | null if there is no value |
 | `KIND or nothing` | left out if there is no value; an argument that may be left out |
+| `KIND or nothing if empty from SOURCE` | left out also if the value is empty |
 | `given KIND` | the caller of the shape gives the value |
-| `KIND from SOURCE` | the item's attribute with the value; `itself` is the item |
+| `KIND from SOURCE` | the attribute with the value; `itself` is the item, `@x` its property x |
 | `KIND as NAME` | the parameter that an argument fills; `*`: each member fills its own |
 
 `{ is = "count", minimum = 1 }` adds keywords to the schema. `"*base" = true` takes all fields of
@@ -21,8 +22,9 @@ these, and `{ within = "part", only = [...] }` both.
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -66,12 +68,13 @@ KINDS: Final[Mapping[str, Field]] = {
 }
 _FIELD: Final = re.compile(
     r"(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
-    r"(?: from (?P<source>[\w.]+))?(?: as (?P<fills>[\w*]+))?"
+    r"(?P<filled> if empty)?(?: from (?P<source>@?[\w.]+))?(?: as (?P<fills>[\w*]+))?"
 )
 _PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
 """The kinds of arguments that are taken as they are; all others need a reader."""
 INTERNAL: Final = "("
 """The first sign of arguments that the server adds; no schema has them."""
+_PROPERTY: Final = "@"
 _CHOICES: Final = "one of "
 _LIST: Final = "list of "
 
@@ -81,7 +84,7 @@ class CallArguments:
     """The arguments of a call, and the policy's limits of texts."""
 
     arguments: Arguments
-    limits: TextLimits
+    limits: TextLimits = field(default_factory=TextLimits)
 
 
 ReadValue = Callable[[Any, str, CallArguments], Any]
@@ -110,16 +113,20 @@ class FieldTable:
         self,
         package: str,
         kinds: Mapping[str, Field],
-        readers: Mapping[str, ReadValue] = MappingProxyType({}),
+        readers: Mapping[str, ReadValue] | None = None,
         defaulting: Mapping[str, ReadValue] = MappingProxyType({}),
     ) -> None:
-        """Read the files; the readers `defaulting` read missing arguments, too."""
+        """Read the files; the readers `defaulting` read missing arguments, too.
+
+        Without `readers`, the kinds of arguments render the values that use cases take.
+        """
         self._shapes, self.tools = (
             tomllib.loads(files(package).joinpath(file).read_text("utf-8"))
             for file in ("shapes.toml", "tools.toml")
         )
         self.kinds = {**KINDS, **kinds}
-        self._readers, self._defaulting = {**readers, **defaulting}, defaulting.keys()
+        self._readers = None if readers is None else {**readers, **defaulting}
+        self._defaulting = defaulting.keys()
         self._aliases: Mapping[str, Any] = self._shapes["kinds"]
 
     def shape(self, name: str, render: Read | None = None, /, **sources: Read | Field) -> Shape:
@@ -141,12 +148,12 @@ class FieldTable:
             keywords = {name: each for name, each in written.items() if name != "is"}
             return self.field(written["is"]).but(**keywords)
         parts = _parts(written)
-        field = self._kind(parts["kind"])
-        field = nullable(field) if parts["null"] else field
-        field = optional(field) if parts["nothing"] else field
-        field = given(field) if parts["given"] else field
+        made = self._kind(parts["kind"])
+        made = nullable(made) if parts["null"] else made
+        made = optional(made) if parts["nothing"] else made
+        made = given(made) if parts["given"] else made
         source = parts["source"]
-        return field if source is None else field.of(itself if source == "itself" else source)
+        return made if source is None else made.of(_source(source, filled=bool(parts["filled"])))
 
     def takes(self, table: Mapping[str, Any], **more: Field) -> Schema:
         """Return the schema of the arguments in a table, and of more optional ones."""
@@ -157,24 +164,35 @@ class FieldTable:
         found: list[ArgumentReading] = []
         for name, written in table.items():
             if name.startswith("*"):
-                found += self.readings(self._shapes[name[1:]])
+                found += self.readings(self._shapes[name[1:].strip()])
                 continue
             keywords = written if isinstance(written, Mapping) else {"is": written}
             parts = _parts(keywords["is"])
             kind = parts["kind"]
-            plain = kind in _PLAIN or kind.startswith(_CHOICES)
             schema = self._aliases.get(kind)
             default = schema.get("default") if isinstance(schema, Mapping) else None
             found.append(
                 ArgumentReading(
                     name=name,
                     fills=parts["fills"] or name,
-                    read=None if plain else self._readers[kind],
+                    read=self._reader(kind),
                     always=kind in self._defaulting,
                     default=keywords.get("default", default),
                 )
             )
         return tuple(found)
+
+    def _reader(self, kind: str) -> ReadValue | None:
+        if self._readers is None:
+            render = self._kind(kind).render
+            return None if render is None else lambda value, _path, _asking: render(value)
+        return None if kind in _PLAIN or kind.startswith(_CHOICES) else self._readers[kind]
+
+    def objects(self, name: str, make: Callable[..., Any]) -> Field:
+        """Return the kind of objects in arguments that have these fields; `make` makes values."""
+        table = self._shapes[name]
+        readings = self.readings(table)
+        return Field(self.takes(table), lambda value: make(**present_arguments(readings, value)))
 
     def _kind(self, kind: str) -> Field:
         if kind in self.kinds:
@@ -194,7 +212,7 @@ class FieldTable:
             if not name.startswith("*"):
                 yield name, self.field(written)
                 continue
-            base = self._kind(name[1:])
+            base = self._kind(name[1:].strip())
             if not isinstance(base, Shape):
                 message = f"{name[1:]} is no shape"
                 raise TypeError(message)
@@ -208,6 +226,20 @@ class FieldTable:
                 case _:
                     fields = dict(base.fields)
             yield from fields.items()
+
+
+def _source(written: str, *, filled: bool) -> str | Read:
+    if written == "itself":
+        return itself
+    if not (filled or written.startswith(_PROPERTY)):
+        return written
+    name = written.removeprefix(_PROPERTY)
+    read: Read = attrgetter(written) if name == written else _property(name)
+    return (lambda item: read(item) or None) if filled else read
+
+
+def _property(name: str) -> Read:
+    return lambda item: item.properties.get(name)
 
 
 def _parts(written: str) -> Mapping[str, Any]:
@@ -234,4 +266,17 @@ def filled(readings: tuple[ArgumentReading, ...], values: Mapping[str, Any]) -> 
     found: dict[str, Any] = {}
     for each in readings:
         found |= values[each.name] if each.fills == "*" else {each.fills: values[each.name]}
+    return found
+
+
+def present_arguments(
+    readings: tuple[ArgumentReading, ...], arguments: Arguments
+) -> dict[str, Any]:
+    """Return the values of the arguments that are there, by the parameters that they fill."""
+    found: dict[str, Any] = {}
+    for each in readings:
+        if each.name in arguments:
+            value = arguments[each.name]
+            read, asking = each.read, CallArguments(arguments)
+            found[each.fills] = value if read is None else read(value, f"/{each.name}", asking)
     return found

@@ -1,38 +1,21 @@
-"""Extensions of a world: one declaration says what a tool takes, and what becomes of it."""
+"""Extensions of a world: one table says what a tool takes, and what becomes of it."""
 
-from functools import partial
-
-from canonry.gateway.replies import BOOLEAN
+from canonry.gateway.tables import present_arguments
 from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Exit, Item
-from canonry.world.toolset.shapes import (
-    ID,
-    KEY,
-    NAME,
-    POSITIVE,
-    PROSE,
-    Request,
-    builders_tool,
-    word,
-)
-from canonry.world.usecases.building import create_part
+from canonry.world.toolset.shapes import DONE, TABLE, builders_tool
+from canonry.world.usecases.building import create_tie
 
-WAY = Request(
-    Exit,
-    {"direction": word(Direction), "toLocationId": KEY.of("to")},
-    {"oneWay": BOOLEAN.of("one_way"), "blocked": PROSE},
-)
-ITEM = Request(
-    partial(Item, key=""),
-    {"name": NAME, "itemType": NAME.of("item_type"), "holderId": KEY.of("holder")},
-    {"quantity": POSITIVE},
-)
+WAY = TABLE.objects("new_exit", Exit)
+TAKES = TABLE.tools["create-item"]["takes"]
+READINGS = TABLE.readings(TAKES)
 
 
 def test_an_argument_fills_the_field_that_it_names() -> None:
     given = {"direction": "north", "toLocationId": "inn", "oneWay": True, "blocked": "snow"}
 
-    way = WAY.read(given)
+    assert WAY.render is not None
+    way = WAY.render(given)
 
     assert way == Exit(direction=Direction.NORTH, to="inn", one_way=True, blocked="snow")
     assert isinstance(way.direction, Direction)
@@ -41,25 +24,27 @@ def test_an_argument_fills_the_field_that_it_names() -> None:
 def test_what_is_left_out_has_the_default_of_the_value() -> None:
     given = {"name": "A lamp", "itemType": "light", "holderId": "inn"}
 
-    assert ITEM.read(given) == Item(key="", name="A lamp", item_type="light", holder="inn")
-    assert ITEM.read({**given, "quantity": 3}).quantity == 3
+    read = present_arguments(READINGS, given)
+
+    assert Item(key="", **read) == Item(key="", name="A lamp", item_type="light", holder="inn")
+    assert present_arguments(READINGS, {**given, "quantity": 3})["quantity"] == 3
 
 
 def test_the_schema_is_made_of_the_same_arguments() -> None:
-    schema = ITEM.schema
+    schema = TABLE.takes(TAKES)
 
-    assert list(schema["properties"]) == ["name", "itemType", "holderId", "quantity"]
+    assert list(schema["properties"]) == [each.name for each in READINGS]
     assert schema["required"] == ["name", "itemType", "holderId"]
     assert schema["properties"]["quantity"] == {"type": "integer", "minimum": 1}
     assert schema["additionalProperties"] is False
 
 
 def test_a_tool_is_declared_by_what_it_takes_and_answers() -> None:
-    tool = builders_tool("remove-lamp", "Take a lamp away.", ITEM, create_part, ID)
+    tool = builders_tool("remove-tie", create_tie, DONE)
 
-    assert tool.title == "Remove lamp"
-    assert tool.input_schema == ITEM.schema
-    assert tool.output_schema == ID.schema
+    assert tool.title == "Remove tie"
+    assert tool.input_schema == TABLE.takes(TABLE.tools["remove-tie"]["takes"])
+    assert tool.output_schema == DONE.schema
     assert tool.roles == {"WorldBuilder"}
     assert tool.destructive
     assert tool.extension

@@ -1,39 +1,49 @@
-"""Arguments of tools, and tools that change the world."""
+"""Kinds of arguments and replies, and tools that change the world; `tools.toml` declares them."""
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.replies import COUNT, INTEGER, TEXT, Field, Shape, array, enum, obj
-from canonry.gateway.tool import Arguments, Noted, Reply, Schema, Tool
-from canonry.readmodels.edges import Tick, checked_tick
+from canonry.gateway.replies import COUNT, INSTANT, INTEGER, TEXT, Field, Shape, array, enum, obj
+from canonry.gateway.tables import FieldTable, present_arguments
+from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
+from canonry.log.schemas.world_types import (
+    ActorKind,
+    LayerType,
+    LoreType,
+    RealmScope,
+    RealmType,
+    TerrainType,
+    Tie,
+    WorldType,
+)
+from canonry.readmodels.edges import Direction, Tick, checked_tick
 from canonry.values.errors import InvalidInput
+from canonry.values.moments import parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
+from canonry.world.domain.admission.schema import ORDER
+from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
+from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleKind
+from canonry.world.domain.moderation.moderating import CATEGORIES
+from canonry.world.domain.narration.violations import NARRATION_MAX, NarrationLimit
+from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
+from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset.contract import BUILDER, extension_tool
+from canonry.world.toolset.contract import extension_tool
+from canonry.world.usecases.proposals.settling import EVENT_NAMES
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
-Read = TypeVar("Read")
-
-
+DEPTH_MAX: Final = 5
+LIMIT_MAX: Final = 100
+FOUND_MAX: Final = 20
 KEY: Final = TEXT.but(minLength=1, maxLength=NAME_MAX)
-KEYS: Final = array(KEY).but(maxItems=100).by(tuple)
+KEYS: Final = array(KEY).but(maxItems=LIMIT_MAX).by(tuple)
 NAME: Final = KEY.but(pattern=r"\S")
-PROSE: Final = TEXT.but(maxLength=DESCRIPTION_MAX)
-POSITIVE: Final = COUNT.but(minimum=1)
 ANYTHING: Final = Field({"type": "object"})
-TICK: Final = Field(
-    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
-)
-CHECKED_TICK: Final = INTEGER.by(partial(checked_tick, path="/tick"))
-
-ID: Final = Shape(id=TEXT.of(str))
-DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
 
 
 def word(words: type[StrEnum]) -> Field:
@@ -41,58 +51,98 @@ def word(words: type[StrEnum]) -> Field:
     return enum(*words).by(words)
 
 
-@dataclass(frozen=True, slots=True)
-class Request(Generic[Read]):
-    """The arguments of a tool, and what makes one value of them, which also has the defaults.
+def _listed(name: str, value: str, schema: Schema) -> Field:
+    """Values by name; errors do not repeat these names."""
+    each = obj({name: NAME, value: Field(schema)})
+    return Field(
+        {"type": "array", "items": each, "maxItems": LIMIT_MAX},
+        lambda told: {one[name]: one[value] for one in told},
+    )
 
-    The value of an argument is `render`ed into the field that is its `source`.
-    """
 
-    make: Callable[..., Read]
-    required: Mapping[str, Field]
-    optional: Mapping[str, Field] = field(default_factory=dict)
+TABLE: Final = FieldTable(
+    __package__,
+    {
+        "actor_kind": word(ActorKind),
+        "amounts_by_name": _listed("resource", "amount", {"type": "integer", "minimum": 0}),
+        "any_mapping": ANYTHING.by(dict),
+        "any_object": ANYTHING,
+        "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
+        "category": enum(*Category),
+        "checked_tick": INTEGER.by(partial(checked_tick, path="/tick")),
+        "conditions_by_name": _listed(
+            "condition", "untilTick", {"type": ["integer", "null"], "minimum": 0}
+        ),
+        "dice": TEXT.but(maxLength=EXPRESSION_MAX),
+        "direction": word(Direction),
+        "few_keys": array(KEY).but(maxItems=BEATS_MIN).by(tuple),
+        "gate": enum(*ORDER),
+        "hero_level": COUNT.but(minimum=1, maximum=20),
+        "id_of": TEXT.by(lambda item: item.id),
+        "key": KEY,
+        "keys": KEYS,
+        "layer_type": word(LayerType),
+        "lore_type": word(LoreType),
+        "moderated_category": enum(*CATEGORIES),
+        "name": NAME,
+        "narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX),
+        "narration_limit": enum(*NarrationLimit),
+        "outcome": enum("accepted", "rejected").by(lambda outcome: outcome == "accepted"),
+        "part_kind": enum(WorldType.REALM, WorldType.LOCATION),
+        "positive": COUNT.but(minimum=1),
+        "prose": TEXT.but(maxLength=DESCRIPTION_MAX),
+        "quantity": Field({"type": ["integer", "string"]}),
+        "realm_scope": word(RealmScope),
+        "realm_type": word(RealmType),
+        "rule_kind": enum(*RuleKind),
+        "since": INSTANT.by(partial(parse_instant, path="/since")),
+        "sorted_texts": array(TEXT).by(sorted),
+        "stops": array(KEY).but(minItems=2, maxItems=LIMIT_MAX).by(tuple),
+        "terrain": word(TerrainType),
+        "themes": array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple),
+        "tick": Field(
+            {
+                "type": ["number", "string"],
+                "description": "World time in milliseconds; without it now.",
+            }
+        ),
+        "tie_kind": word(Tie),
+        "utterance": TEXT.but(maxLength=4 * UTTERANCE_MAX),
+        "verb": enum(*VERBS),
+        "whole": INTEGER.by(int),
+        "world_event": enum(*EVENT_NAMES),
+    },
+)
+ID: Final = TABLE.shape("id", id=str)
+DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
 
-    @property
-    def schema(self) -> Schema:
-        """The schema of the arguments."""
-        return obj(self.required, self.optional)
 
-    def read(self, arguments: Arguments) -> Read:
-        """The value of arguments that satisfy the schema."""
-        fields: dict[str, Any] = {}
-        for name, each in (*self.required.items(), *self.optional.items()):
-            if name in arguments:
-                value = arguments[name]
-                fields[str(each.source or name)] = each.render(value) if each.render else value
-        return self.make(**fields)
+def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
+    """A tool of `tools.toml` that runs `run`; `gives` is the schema of its reply."""
+    entry = TABLE.tools[name]
+    takes = TABLE.takes(entry["takes"])
+    return extension_tool(name, entry, run, takes=takes, gives=gives)
 
 
 def builders_tool(
     name: str,
-    description: str,
-    request: Request[Read],
-    change: Callable[[Canon, Caller, BoundWorld, Read], Awaitable[Any]],
+    change: Callable[[Canon, Caller, BoundWorld, Any], Awaitable[Any]],
     reply: Shape,
+    make: Callable[..., Any] = dict,
 ) -> Tool:
-    """A tool that changes the world of its caller; one that removes something says so to clients.
+    """A tool of `tools.toml` that changes the world of its caller.
 
-    `change` is a use case, and `reply` the shape of what it returns.
+    `make` makes one value of the arguments, which also has the defaults. `change` is a use case
+    that takes it, and `reply` the shape of what it returns.
     """
+    entry = TABLE.tools[name]
+    readings = TABLE.readings(entry["takes"])
 
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        read = request.read(arguments)
+        read = make(**present_arguments(readings, arguments))
         return reply(await change(canon, caller, await bound_world(canon, caller), read))
 
-    return extension_tool(
-        name,
-        description,
-        run,
-        roles=BUILDER,
-        takes=request.schema,
-        gives=reply.schema,
-        read_only=False,
-        destructive=name.startswith("remove"),
-    )
+    return reading_tool(name, run, reply.schema)
 
 
 CONTEXT_META: Final = "dev.canonry/context-hash"
@@ -106,9 +156,6 @@ def told(then: WorldAt, context: dict[str, Any]) -> Noted:
 
 # Arguments. The schema has been applied before, so that types hold here.
 
-DEPTH_MAX: Final = 5
-LIMIT_MAX: Final = 100
-FOUND_MAX: Final = 20
 _EXACT: Final = 2**53
 """Beyond this a whole number in a text becomes a float, as JSON's numbers are to most readers."""
 

@@ -17,54 +17,28 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine, CallCounter
 from canonry.gateway.catalogue import ContractFile, eased
 from canonry.gateway.limits import PublishedRate
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    WORD,
-    DialectTable,
-    Field,
-    Shape,
-    array,
-    enum,
-    given,
-    nullable,
-    obj,
-    optional,
-)
+from canonry.gateway.replies import TEXT, DialectTable, Field, array, obj
+from canonry.gateway.tables import present_arguments
 from canonry.gateway.tool import Arguments, Reply, Tool, Toolset
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import NAMES
-from canonry.log.schemas.world_types import LoreType
 from canonry.recall.usecases.find_passages import FoundPassage
 from canonry.values.moments import render_instant
-from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
-from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
-from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleEntry, RuleKind, excerpt_of, roll
-from canonry.world.domain.moderation.moderating import CATEGORIES
-from canonry.world.domain.narration.violations import NARRATION_MAX, POLICY_VERSION, NarrationLimit
-from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
-from canonry.world.domain.utterances.lexicon import VERBS, Category
+from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll
+from canonry.world.domain.narration.violations import POLICY_VERSION
 from canonry.world.models.services import WorldServices, moderate_content
 from canonry.world.toolset import FACE, building, views
-from canonry.world.toolset.contract import LORE_READERS, contract_tool, extension_tool, published
+from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.shapes import (
-    ANYTHING,
     FOUND_MAX,
-    KEY,
-    POSITIVE,
-    TICK,
-    Request,
+    TABLE,
     asked_tick,
     builders_tool,
     clamped,
     name_of,
     number_of,
-    word,
+    reading_tool,
 )
-from canonry.world.toolset.views import NAMED
 from canonry.world.usecases.lore import (
     CanonicalFact,
     NewLore,
@@ -206,97 +180,40 @@ def _plain(text: str) -> str:
 LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
-    extension_tool(
-        "get-fact-version",
-        "Read an earlier version of a lore fact, including an archived one.",
-        _get_version,
-        roles=LORE_READERS,
-        takes=obj({"factId": KEY, "version": POSITIVE}),
-        gives={"$ref": "#/$defs/fact"},
-        null=True,
-    ),
+    reading_tool("get-fact-version", _get_version, {"$ref": "#/$defs/fact"}),
     builders_tool(
         "record-lore",
-        "Create a lore fact or write its next version. Earlier versions stay readable with "
-        "get-fact-version.",
-        Request(
-            NewLore,
-            {"factId": KEY.of("key"), "type": word(LoreType).of("lore_type"), "fields": ANYTHING},
-            {"expectedVersion": COUNT.of("expected"), "archived": BOOLEAN},
-        ),
         _record,
-        Shape(factId=TEXT.of(itemgetter(0)), version=COUNT.of(itemgetter(1))),
+        TABLE.shape("recorded_lore", factId=itemgetter(0), version=itemgetter(1)),
+        NewLore,
     ),
 )
 
 
-PLANNERS: Final = frozenset({"Planner"})
-_SOME: Final = array(KEY).but(maxItems=BEATS_MIN).by(tuple)
-_THEMES: Final = array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple)
-_NUMBERS: Final = array(INTEGER)
-_CONSTRAINTS: Final = Request(
-    partial(WantedArc, seed=""),
-    {},
-    {
-        "locationIds": _SOME.of("locations"),
-        "factionIds": _SOME.of("factions"),
-        "themes": _THEMES,
-        "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
-        "level": POSITIVE.but(maximum=20),
-    },
-)
-_PLANNED: Final = Shape(
-    arcId=TEXT.of("id"),
-    seed=TEXT,
-    title=TEXT,
-    hook=TEXT,
-    beats=array(
-        Shape(
-            index=COUNT,
-            kind=WORD,
-            summary=TEXT,
-            locationId=TEXT.of("location"),
-            characterIds=array(TEXT).of("characters"),
-            loreFactIds=array(TEXT).of("lore"),
-            requires=_NUMBERS,
-            leadsTo=_NUMBERS.of("leads_to"),
-        )
-    ),
-    proposal=given(ANYTHING.by(dict)),
-)
+TABLE.kinds["arc_constraints"] = TABLE.objects("arc_wishes", partial(WantedArc, seed=""))
+_WISHES: Final = TABLE.readings(TABLE.tools["generate-arc"]["takes"])
+_PLANNED: Final = TABLE.shape("planned")
 
 
 async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    wanted = _CONSTRAINTS.read(arguments.get("constraints", {}))
+    wishes = present_arguments(_WISHES, arguments)
+    wanted = wishes.get("constraints") or WantedArc(seed="")
     arc, proposal = await generate_arc(canon, world, replace(wanted, seed=arguments["seed"]))
     return _PLANNED(arc, proposal=proposal)
 
 
-ARCS_TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "generate-arc",
-        "Plan a quest of 3 to 12 beats from the world's locations, characters and lore. The "
-        "same seed gives the same plan. Nothing is written or proposed.",
-        _generate,
-        roles=PLANNERS,
-        takes=obj({"seed": KEY}, {"constraints": Field(_CONSTRAINTS.schema)}),
-        gives=_PLANNED.schema,
-    ),
-)
+ARCS_TOOLS: Final[tuple[Tool, ...]] = (reading_tool("generate-arc", _generate, _PLANNED.schema),)
 
 
-CHECKERS: Final = frozenset({"Canonicality", "Safety", "Narrative"})
-_SPAN: Final = Shape(start=COUNT, end=COUNT, text=TEXT.of(None))
-
-
-_VIOLATION: Final = Shape(
-    constraint=enum(*NarrationLimit), span=Field(_SPAN.schema).of(None), against=TEXT, reason=TEXT
-)
-_CHECKED: Final = Shape(
-    verdict=enum("ok", "violates").of(lambda found: "violates" if found else "ok"),
-    violations=array(Field(_VIOLATION.schema)).of(None),
-    policyVersion=TEXT.of(lambda _: POLICY_VERSION),
+_SPAN: Final = TABLE.shape("span")
+TABLE.kinds["span_shown"] = Field(_SPAN.schema)
+_VIOLATION: Final = TABLE.shape("violation")
+TABLE.kinds["violations"] = Field(array(_VIOLATION).schema)
+_CHECKED: Final = TABLE.shape(
+    "checked",
+    verdict=lambda found: "violates" if found else "ok",
+    policyVersion=lambda _: POLICY_VERSION,
 )
 
 
@@ -309,45 +226,12 @@ async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _CHECKED(found, violations=told)
 
 
-PARSERS: Final = frozenset({"IntentParser", "Narrative"})
-MODERATORS: Final = frozenset({"Safety", "Narrative"})
-_UTTERANCE: Final = TEXT.but(maxLength=4 * UTTERANCE_MAX)
-_REF: Final = Shape(
-    kind=WORD,
-    id=optional(TEXT),
-    surface=TEXT,
-    confidence=NUMBER,
-    candidates=optional(
-        array(Shape(id=TEXT, name=TEXT, confidence=NUMBER)).of(lambda ref: ref.candidates or None)
-    ),
-)
-_FRAME: Final = Shape(
-    verb=enum(*VERBS),
-    subject=TEXT,
-    direct=optional(Field({"$ref": "#/$defs/ref"}, _REF)),
-    secondary=optional(Field({"$ref": "#/$defs/ref"}, _REF)),
-    direction=optional(WORD),
-    quantity=optional(Field({"type": ["integer", "string"]})),
-    topic=optional(TEXT),
-    modifiers=array(TEXT),
-    negated=optional(BOOLEAN.of(lambda frame: frame.negated or None)),
-    conditional=optional(BOOLEAN.of(lambda frame: frame.conditional or None)),
-    confidence=NUMBER,
-    ambiguity=optional(array(TEXT).of(lambda frame: frame.ambiguity or None)),
-    rawText=TEXT.of("raw_text"),
-)
-_READ: Final = Shape(
-    frames=array(_FRAME),
-    needsClarification=BOOLEAN.of("needs_clarification"),
-    category=enum(*Category),
-)
-_CLASSIFIED: Final = Shape(category=enum(*Category), confidence=NUMBER)
-_VERDICT: Final = enum("ok", "flagged")
-_MODERATED: Final = Shape(
-    verdict=_VERDICT.of(lambda found: "ok" if found.allowed else "flagged"),
-    categories=array(enum(*CATEGORIES)),
-    spans=array(Shape(category=WORD, start=COUNT, end=COUNT)),
-    policyVersion=TEXT.of("policy_version"),
+_REF: Final = TABLE.shape("ref")
+TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
+_READ: Final = TABLE.shape("read_frames")
+_CLASSIFIED: Final = TABLE.shape("classified")
+_MODERATED: Final = TABLE.shape(
+    "moderated", verdict=lambda found: "ok" if found.allowed else "flagged"
 )
 
 
@@ -367,28 +251,12 @@ async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Repl
     return _MODERATED(await moderate_content(canon, arguments["text"]))
 
 
-PLAYERS_OF_RULES: Final = frozenset({"Encounter", "Narrative", "World"})
 _PREVIEW: Final = 240
-_KIND: Final = enum(*RuleKind)
-_ENTRY: Final = Shape(
-    kind=_KIND, id=TEXT, name=TEXT, text=TEXT, details=ANYTHING.by(dict), attribution=TEXT.of(None)
-)
-_FOUND: Final = Shape(kind=_KIND, id=TEXT, name=TEXT, snippet=given(TEXT))
-_ROLLED: Final = Shape(rolls=array(Shape(sides=COUNT, value=INTEGER)), total=INTEGER, seed=TEXT)
-_SORTED: Final = array(TEXT).by(sorted)
-_STATE: Final = Shape(
-    tick=INTEGER,
-    location=nullable(NAMED).of("place"),
-    conditions=_SORTED.of("caster.conditions"),
-    tags=_SORTED.of("caster.marks"),
-    held=array(TEXT).of("caster.held"),
-)
-_CASTABLE: Final = Shape(
-    rules=nullable(Field(_ENTRY.schema)).of(None),
-    state=Field(_STATE.schema, _STATE).of(lambda found: found),
-    verdict=enum("yes", "no").of(lambda found: "no" if found.reasons else "yes"),
-    reasons=array(TEXT),
-)
+_ENTRY: Final = TABLE.shape("rule_entry")
+_FOUND: Final = TABLE.shape("found_rule")
+_ROLLED: Final = TABLE.shape("rolled")
+TABLE.kinds["shown_rule"] = Field(_ENTRY.schema)
+_CASTABLE: Final = TABLE.shape("castable", verdict=lambda found: "no" if found.reasons else "yes")
 
 
 async def _lookup(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
@@ -424,83 +292,16 @@ async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "parse-to-action-frame",
-        "Turn a player's words into an intended action, checked against the world. Nothing "
-        "happens yet. If needsClarification is true, ask the player first.",
-        _parse,
-        roles=PARSERS,
-        takes=obj(
-            {"utterance": _UTTERANCE, "playerId": KEY},
-            {"previous": array(_UTTERANCE).but(maxItems=5)},
-        ),
-        gives={**_READ.schema, "$defs": {"ref": _REF.schema}},
+    reading_tool("parse-to-action-frame", _parse, {**_READ.schema, "$defs": {"ref": _REF.schema}}),
+    reading_tool("classify-intent", _classify, _CLASSIFIED.schema),
+    reading_tool("moderate-content", _moderate, _MODERATED.schema),
+    reading_tool("check-narration", _check, _CHECKED.schema),
+    reading_tool("lookup-rule", _lookup, _ENTRY.schema),
+    reading_tool(
+        "search-rules", _search_rules, obj({"results": array(_FOUND), "attribution": TEXT})
     ),
-    extension_tool(
-        "classify-intent",
-        "Classify a player's words as action, speech, question or out-of-character talk.",
-        _classify,
-        roles=PARSERS,
-        takes=obj({"utterance": _UTTERANCE}),
-        gives=_CLASSIFIED.schema,
-    ),
-    extension_tool(
-        "moderate-content",
-        "Check whether a text is acceptable in a shared world, and mark what is not. Fictional"
-        " violence is allowed.",
-        _moderate,
-        roles=MODERATORS,
-        takes=obj({"text": TEXT.but(maxLength=2 * DESCRIPTION_MAX)}),
-        gives=_MODERATED.schema,
-    ),
-    extension_tool(
-        "check-narration",
-        "Find what contradicts the world in a narration: location, presence, death, lore, "
-        "weather, time and possessions. Characters' speech and dreams are not checked. Call it"
-        " before you show the text.",
-        _check,
-        roles=CHECKERS,
-        takes=obj(
-            {"narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX)},
-            {"playerId": KEY, "locationId": KEY, "tick": TICK},
-        ),
-        gives=_CHECKED.schema,
-    ),
-    extension_tool(
-        "lookup-rule",
-        "Read the rules entry for a spell, monster, piece of equipment, condition or rule by "
-        "name. It ignores the state of the world. null: no entry.",
-        _lookup,
-        roles=PLAYERS_OF_RULES,
-        takes=obj({"kind": _KIND, "name": KEY}),
-        gives=_ENTRY.schema,
-        null=True,
-    ),
-    extension_tool(
-        "search-rules",
-        "Search the rules by words. Use it if lookup-rule finds nothing.",
-        _search_rules,
-        roles=PLAYERS_OF_RULES,
-        takes=obj({"query": TEXT.but(maxLength=NAME_MAX)}, {"kind": _KIND, "limit": POSITIVE}),
-        gives=obj({"results": array(_FOUND), "attribution": TEXT}),
-    ),
-    extension_tool(
-        "roll-dice",
-        "Roll dice like 2d6+3 or 4d6kh3. The same seed gives the same result.",
-        _roll,
-        roles=PLAYERS_OF_RULES,
-        takes=obj({"expression": TEXT.but(maxLength=EXPRESSION_MAX), "seed": KEY}),
-        gives=_ROLLED.schema,
-    ),
-    extension_tool(
-        "can-cast-here",
-        "Check whether a player can cast a spell here and now, with the rules' requirements "
-        "and the reasons against it.",
-        _can_cast,
-        roles=PLAYERS_OF_RULES,
-        takes=obj({"playerId": KEY, "spell": KEY}, {"tick": TICK}),
-        gives=_CASTABLE.schema,
-    ),
+    reading_tool("roll-dice", _roll, _ROLLED.schema),
+    reading_tool("can-cast-here", _can_cast, _CASTABLE.schema),
 )
 
 

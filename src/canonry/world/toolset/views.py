@@ -11,23 +11,8 @@ from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    WORD,
-    Field,
-    Shape,
-    array,
-    given,
-    nullable,
-    obj,
-    optional,
-)
+from canonry.gateway.replies import INTEGER, Field, Shape, array, obj
+from canonry.gateway.tables import present_arguments
 from canonry.gateway.tool import Arguments, Noted, Reply, Resource, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
@@ -38,23 +23,19 @@ from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
 from canonry.world.domain.checks import person_of
-from canonry.world.toolset.contract import READERS, contract_tool, extension_tool
+from canonry.world.toolset.contract import READERS, contract_tool
 from canonry.world.toolset.shapes import (
-    ANYTHING,
-    CHECKED_TICK,
     DEPTH_MAX,
     FOUND_MAX,
-    KEY,
     LIMIT_MAX,
-    PROSE,
-    Request,
+    TABLE,
     asked_tick,
     builders_tool,
     clamped,
     name_of,
     number_of,
+    reading_tool,
     told,
-    word,
 )
 from canonry.world.usecases.building import Tied
 from canonry.world.usecases.contexts import (
@@ -107,83 +88,39 @@ def _direction(tied: Tied) -> str:
 
 
 _TAGS: Final = kept("narrative_tags", ())
-NAMED: Final = Shape(id=TEXT, name=TEXT)
-LOCATION: Final = Shape(
-    **NAMED.fields,
-    description=TEXT,
-    tags=array(TEXT).of(kept("tags", ())),
-    version=INTEGER.of(kept("version", 1)).by(int),
-)
-EXIT: Final = Shape(
-    direction=TEXT.of(kept("kind")),
-    toLocationId=TEXT.of("to_id"),
-    name=optional(given(TEXT)),
-    description=optional(TEXT.of(kept("description"))),
-    travelDurationMs=INTEGER.of(
-        lambda e: travel_ms(Direction(e.properties["kind"]), e.properties.get("travel_ms"))
+NAMED: Final = TABLE.shape("named")
+LOCATION: Final = TABLE.shape("location", tags=kept("tags", ()), version=kept("version", 1))
+EXIT: Final = TABLE.shape(
+    "exit",
+    travelDurationMs=lambda e: travel_ms(
+        Direction(e.properties["kind"]), e.properties.get("travel_ms")
     ),
-    oneWay=optional(BOOLEAN.of(kept("one_way"))),
-    hidden=optional(BOOLEAN.of(kept("hidden"))),
-    blocked=optional(TEXT.of(kept("blocked"))),
-    requiresItem=optional(TEXT.of(kept("requires"))),
 )
-TIE: Final = Shape(
-    tie=WORD, direction=TEXT.of(_direction), realmId=TEXT.of("other.id"), name=TEXT.of("other.name")
-)
+TIE: Final = TABLE.shape("tie", direction=_direction)
 """How a realm stands to another: a tie leads out to it or comes in from it."""
-REALM: Final = Shape(
-    **NAMED.fields,
-    realmType=TEXT.of(kept("realm_type", "")),
-    scope=TEXT.of(kept("scope", "")),
-    description=TEXT,
-    narrativeTags=array(TEXT).of(_TAGS),
-    ties=optional(given(array(TIE))),
+REALM: Final = TABLE.shape(
+    "realm",
+    realmType=kept("realm_type", ""),
+    scope=kept("scope", ""),
+    narrativeTags=_TAGS,
 )
-ROUTE: Final = Shape(
-    routeName=TEXT.of("route"), toLocationId=TEXT.of("stop.id"), name=TEXT.of("stop.name")
+ROUTE: Final = TABLE.shape("route")
+EVENT: Final = TABLE.shape(
+    "event",
+    actorKind=kept("actor_kind", "system"),
+    status=lambda _: "processed",
+    tick=lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref),
+    description=lambda event: event.description[:PREVIEW] or None,
 )
-EVENT: Final = Shape(
-    id=TEXT,
-    eventType=TEXT.of("title"),
-    occurredUtc=INSTANT.of("created_at"),
-    actorKind=TEXT.of(kept("actor_kind", "system")),
-    status=TEXT.of(lambda _: "processed"),
-    tick=INTEGER.of(lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref)),
-    description=optional(TEXT.of(lambda event: event.description[:PREVIEW] or None)),
-    places=optional(given(array(NAMED))),
-)
-ITEM: Final = Shape(
-    **NAMED.fields,
-    itemType=WORD.of(kept("item_type", "")),
-    quantity=INTEGER.of(kept("quantity", 1)).by(int),
-    description=optional(TEXT.of(lambda item: item.description or None)),
-)
-STATUS: Final = Shape(
-    alive=BOOLEAN,
-    present=BOOLEAN,
-    conditions=array(
-        Shape(
-            condition=TEXT.of(lambda pair: pair[0]),
-            untilTick=nullable(INTEGER.of(lambda pair: pair[1])),
-        )
-    ).of(lambda status: sorted(status.conditions.items())),
-    resources=ANYTHING,
-)
-PLAYER: Final = Shape(
-    **NAMED.fields,
-    currentLocationId=optional(given(TEXT.by(lambda location: location.id))),
-    clockTick=optional(INTEGER.of(kept("clock"))),
-    createdUtc=INSTANT.of("created_at"),
-    updatedUtc=INSTANT.of("updated_at"),
-    attributes=optional(ANYTHING.of(lambda player: player.properties.get("attributes") or None)),
-    status=optional(given(STATUS)),
-)
+ITEM: Final = TABLE.shape("item", itemType=kept("item_type", ""), quantity=kept("quantity", 1))
+TABLE.shape("condition", condition=itemgetter(0), untilTick=itemgetter(1))
+STATUS: Final = TABLE.shape("status", conditions=lambda status: sorted(status.conditions.items()))
+PLAYER: Final = TABLE.shape("player")
 """Fields of a player that others may read; no others are shown."""
-_ORIGIN: Final = Shape(
-    scopeId=TEXT.of("edge.to_id"),
-    authoredAt=INSTANT.of("layer.created_at"),
-    effectiveFromTick=INTEGER.of(lambda upon: int(upon.layer.properties["from"])),
-    effectiveToTick=nullable(INTEGER.of(lambda upon: upon.layer.properties.get("to"))),
+_ORIGIN: Final = TABLE.shape(
+    "origin",
+    effectiveFromTick=lambda upon: int(upon.layer.properties["from"]),
+    effectiveToTick=lambda upon: upon.layer.properties.get("to"),
 )
 
 
@@ -249,22 +186,14 @@ def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
     return groups
 
 
-CONTEXT: Final = Shape(
-    tick=INTEGER,
-    location=LOCATION,
+CONTEXT: Final = TABLE.shape(
+    "location_context",
     exits=array(EXIT).made(lambda found: exits_told(found.exits, found.places)),
-    routes=array(ROUTE),
-    realms=OBJECT.of(_grouped),
-    memberships=array(TIE).of(lambda found: found.ties.get(found.location.id, ())),
-    narrativeTags=array(TEXT).of(
-        lambda found: sorted({tag for each in found.realms for tag in _TAGS(each)})
-    ),
-    ambient=OBJECT.of(
-        lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT))
-    ),
-    layers=array(OBJECT).of(lambda found: starmap(present_summary, found.layers.items())),
-    nearbyPlayers=array(Shape(id=TEXT.of("from_id"))).of("players"),
-    nearbyCharacters=array(NAMED).of("characters"),
+    realms=_grouped,
+    memberships=lambda found: found.ties.get(found.location.id, ()),
+    narrativeTags=lambda found: sorted({tag for each in found.realms for tag in _TAGS(each)}),
+    ambient=lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT)),
+    layers=lambda found: starmap(present_summary, found.layers.items()),
     recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
 )
 
@@ -309,21 +238,8 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
     return told(now, nearby)
 
 
-NEARBY: Final = Shape(
-    locationId=TEXT.of("location"),
-    depth=given(INTEGER),
-    warnings=optional(given(array(TEXT))),
-    requestedDepth=optional(given(NUMBER)),
-    neighbors=array(
-        Shape(
-            id=TEXT.of("location.id"),
-            name=TEXT.of("location.name"),
-            depth=INTEGER.of(lambda each: len(each.path)),
-            direction=WORD.of(lambda each: each.path[0]),
-            path=array(WORD),
-        )
-    ).of("neighbours"),
-)
+TABLE.shape("neighbour", depth=lambda each: len(each.path), direction=lambda each: each.path[0])
+NEARBY: Final = TABLE.shape("nearby")
 
 
 def _lock(edge: Relation) -> str | None:
@@ -340,17 +256,9 @@ async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _PLACE(location, exits=exits_told(exits, await now.places_in(exits), _WAY))
 
 
-_WAY: Final = Shape(
-    **EXIT.only("direction"),
-    to=EXIT.fields["toLocationId"],
-    **EXIT.only("name", "description", "travelDurationMs"),
-    lockState=optional(TEXT.of(_lock)),
-)
-_PLACE: Final = Shape(
-    **LOCATION.fields,
-    exits=given(Field(array(_WAY).schema)),
-    terrain=optional(TEXT.of(lambda location: kept("terrain")(location) or None)),
-)
+_WAY: Final = TABLE.shape("way", lockState=_lock)
+TABLE.kinds["ways"] = Field(array(_WAY).schema)
+_PLACE: Final = TABLE.shape("place")
 
 
 async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -363,51 +271,31 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
 MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
     builders_tool(
         "move",
-        "Move a player or character through an exit. Use teleportTo only if no exit explains "
-        "the move.",
-        Request(
-            Move,
-            {"moverId": KEY.of("mover")},
-            {
-                "direction": word(Direction),
-                "teleportTo": KEY.of("teleport_to"),
-                "reason": PROSE,
-                "tick": CHECKED_TICK,
-            },
-        ),
         move_mover,
-        Shape(
-            moverId=TEXT.of(lambda moved: moved[0].involved[0]),
-            fromLocationId=TEXT.of(lambda moved: moved[0].involved[1]),
-            toLocationId=TEXT.of(lambda moved: moved[0].involved[2]),
-            tick=INTEGER.of(lambda moved: tick_of(moved[0].time_ref)),
-            travelDurationMs=COUNT.of(lambda moved: moved[0].properties["duration"]),
-            clockTick=optional(INTEGER.of(itemgetter(1))),
+        TABLE.shape(
+            "moved",
+            moverId=lambda moved: moved[0].involved[0],
+            fromLocationId=lambda moved: moved[0].involved[1],
+            toLocationId=lambda moved: moved[0].involved[2],
+            tick=lambda moved: tick_of(moved[0].time_ref),
+            travelDurationMs=lambda moved: moved[0].properties["duration"],
+            clockTick=itemgetter(1),
         ),
+        Move,
     ),
     builders_tool(
         "transfer-item",
-        "Give an item to someone at the same location, or put it down there.",
-        Request(
-            Transfer,
-            {"itemId": KEY.of("item"), "toHolderId": KEY.of("holder")},
-            {"fromHolderId": KEY.of("expected"), "anywhere": BOOLEAN, "tick": CHECKED_TICK},
-        ),
         transfer_item,
-        Shape(
-            itemId=TEXT.of(itemgetter(0)),
-            fromHolderId=TEXT.of(itemgetter(1)),
-            toHolderId=TEXT.of(itemgetter(2)),
+        TABLE.shape(
+            "transferred",
+            itemId=itemgetter(0),
+            fromHolderId=itemgetter(1),
+            toHolderId=itemgetter(2),
         ),
+        Transfer,
     ),
     builders_tool(
         "advance-clock",
-        "Advance the world's clock, or with playerId the clock of one player.",
-        Request(
-            dict,
-            {"durationMs": INTEGER.of("duration")},
-            {"playerId": KEY.of("player"), "reason": PROSE},
-        ),
         lambda canon, caller, world, given: advance_clock(canon, caller, world, **given),
         Shape(tick=INTEGER.of(int)),
     ),
@@ -451,14 +339,8 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
     return told(then, shown)
 
 
-_CONTEXT: Final = Shape(
-    tick=INTEGER,
-    player=given(Field({})),
-    location=nullable(LOCATION),
-    inventory=array(ITEM),
-    recentEvents=given(Field(array(EVENT).schema)),
-    warnings=given(array(TEXT)),
-)
+TABLE.kinds["shown_events"] = Field(array(EVENT).schema)
+_CONTEXT: Final = TABLE.shape("player_context")
 
 
 async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -492,48 +374,17 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 # View tools. A narrator sees hidden items; a player does not.
 
-_CHARACTER: Final = Shape(
-    tick=INTEGER,
-    character=Shape(
-        **NAMED.fields,
-        kind=WORD.of("entity_type"),
-        description=TEXT,
-        tags=array(TEXT).of(kept("tags", ())),
-        attributes=optional(ANYTHING.of(lambda one: one.properties.get("attributes") or None)),
-    ).of("mover"),
-    location=nullable(LOCATION),
-    status=STATUS,
-    inventory=array(ITEM),
-    recentEvents=array(EVENT).of("events"),
+TABLE.shape("character", tags=kept("tags", ()))
+_CHARACTER: Final = TABLE.shape("character_context")
+_ROUTE: Final = TABLE.shape("found_route")
+TABLE.shape(
+    "layer",
+    layerType=itemgetter(0),
+    before=lambda each: each[1][0],
+    after=lambda each: each[1][1],
 )
-_STEP: Final = Shape(
-    direction=WORD, toLocationId=TEXT.of("to"), travelDurationMs=COUNT.of("travel_ms")
-)
-_ROUTE: Final = Shape(
-    tick=INTEGER,
-    fromLocationId=TEXT.of("start"),
-    toLocationId=TEXT.of("target"),
-    steps=nullable(array(_STEP)),
-    totalDurationMs=nullable(COUNT.of("duration")),
-    complete=BOOLEAN,
-)
-_LAYER: Final = Shape(
-    layerType=WORD.of(lambda each: each[0]),
-    before=nullable(TEXT.of(lambda each: each[1][0])),
-    after=nullable(TEXT.of(lambda each: each[1][1])),
-)
-_CHANGES: Final = Shape(
-    fromTick=INTEGER.of("from_tick"),
-    toTick=INTEGER.of("to_tick"),
-    exitsOpened=array(EXIT).of("exits_opened"),
-    exitsClosed=array(EXIT).of("exits_closed"),
-    arrived=array(TEXT),
-    left=array(TEXT),
-    layersChanged=array(_LAYER).of(lambda found: found.layers.items()),
-    events=array(EVENT),
-    complete=BOOLEAN,
-)
-_FOUND: Final = Shape(events=given(array(EVENT)), complete=given(BOOLEAN))
+_CHANGES: Final = TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
+_FOUND: Final = TABLE.shape("found_events")
 _HIDDEN: Final = kept("hidden")
 
 
@@ -584,93 +435,29 @@ async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return None if found is None else _CHANGES(found)
 
 
-_EVENTS: Final = Request(
-    EventsWanted,
-    {},
-    {
-        "query": TEXT.of("words"),
-        "eventType": KEY.of("event_type"),
-        "involvedId": KEY.of("involved"),
-        "fromTick": INTEGER.of("start"),
-        "toTick": INTEGER.of("end"),
-    },
-)
+_EVENTS: Final = TABLE.readings(TABLE.tools["search-events"]["takes"])
 
 
 async def _events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    wanted, limit = _EVENTS.read(arguments), arguments.get("limit", FOUND_MAX)
+    asked = present_arguments(_EVENTS, arguments)
+    limit, wanted = asked.pop("limit", FOUND_MAX), EventsWanted(**asked)
     wanted = replace(wanted, words=wanted.words[: canon.policy.limits.query])
     found, complete = await search_events(canon, world, wanted, limit)
     return _FOUND(events=found, complete=complete)
 
 
-_AT: Final = {"tick": INTEGER.but(description="World time in milliseconds; without it now.")}
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
-    extension_tool(
-        "get-character-context",
-        "Get a character's or player's location, items, status and past events.",
-        _character,
-        roles=READERS,
-        takes=obj({"characterId": KEY}, _AT),
-        gives=_CHARACTER.schema,
-        null=True,
-    ),
-    extension_tool(
-        "get-player-view",
-        "Get what a player can perceive at their location, without hidden exits or absent "
-        "characters.",
-        _view,
-        roles=READERS,
-        takes=obj({"playerId": KEY}, _AT),
-        gives=CONTEXT.schema,
-        null=True,
-    ),
-    extension_tool(
-        "get-surroundings",
-        "List the locations around a location at a tick, with the exits that lead there.",
-        _surroundings,
-        roles=READERS,
-        takes=obj(
-            {}, {"locationId": KEY, "depth": INTEGER.but(minimum=1, maximum=DEPTH_MAX), **_AT}
-        ),
-        gives=NEARBY.schema,
-        null=True,
-    ),
-    extension_tool(
-        "find-route",
-        "Find the quickest way between two locations. With moverId, use only exits that the "
-        "mover can pass.",
-        _route,
-        roles=READERS,
-        takes=obj(
-            {"fromLocationId": KEY, "toLocationId": KEY},
-            {"moverId": KEY, "onlySeen": BOOLEAN, **_AT},
-        ),
-        gives=_ROUTE.schema,
-        null=True,
-    ),
-    extension_tool(
-        "get-changes",
-        "List what changed at a location since an earlier tick, and the events in between.",
-        _changes,
-        roles=READERS,
-        takes=obj({"fromTick": INTEGER}, {"locationId": KEY, "toTick": INTEGER}),
-        gives=_CHANGES.schema,
-        null=True,
-    ),
-    extension_tool(
-        "search-events",
-        "Search events by words, type, participant or time, newest first.",
-        _events,
-        roles=READERS,
-        takes=obj({}, {**_EVENTS.optional, "limit": INTEGER.but(minimum=1, maximum=LIMIT_MAX)}),
-        gives=_FOUND.schema,
-    ),
+    reading_tool("get-character-context", _character, _CHARACTER.schema),
+    reading_tool("get-player-view", _view, CONTEXT.schema),
+    reading_tool("get-surroundings", _surroundings, NEARBY.schema),
+    reading_tool("find-route", _route, _ROUTE.schema),
+    reading_tool("get-changes", _changes, _CHANGES.schema),
+    reading_tool("search-events", _events, _FOUND.schema),
 )
 
 
-_WORLD: Final = Shape(id=TEXT.of("space"), name=TEXT, tick=INTEGER.of("now"), starter=TEXT)
+_WORLD: Final = TABLE.shape("world")
 
 
 async def _world(canon: Canon, caller: Caller, variables: Variables) -> str:

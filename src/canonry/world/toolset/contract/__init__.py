@@ -17,6 +17,16 @@ READERS: Final = frozenset(entries()["get-location-context"]["allowedAgentTypes"
 """Roles that may read a world's context."""
 LORE_READERS: Final = frozenset(entries()["get-canonical-fact"]["allowedAgentTypes"])
 
+PROPOSERS: Final = frozenset({"Narrative", "Encounter", "World", "Planner"})
+OVERSEERS: Final = frozenset({"World", "Canonicality"})
+"""The agent types that see every proposal; others see their own."""
+_GROUPS: Final = {
+    "builders": BUILDER,
+    "readers": READERS,
+    "lore_readers": LORE_READERS,
+    "proposal_readers": PROPOSERS | OVERSEERS,
+}
+
 
 def title_of(name: str) -> str:
     """Return the display title of a tool."""
@@ -51,30 +61,27 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
 
 
 def extension_tool(
-    name: str,
-    description: str,
-    run: Run,
-    *,
-    roles: frozenset[str],
-    takes: Schema,
-    gives: Schema,
-    null: bool = False,
-    accepts: Schema | None = None,
-    read_only: bool = True,
-    destructive: bool = False,
+    name: str, entry: Mapping[str, Any], run: Run, *, takes: Schema, gives: Schema
 ) -> Tool:
-    """Build a tool outside the contract; with `null` its reply may be null."""
+    """A tool outside of the contract, whose entry in `tools.toml` has its wording and roles.
+
+    A builders' tool has no roles there; one that removes something says so to clients.
+    """
+    named = entry.get("roles", "builders")
+    roles = _GROUPS[named] if isinstance(named, str) else frozenset(named)
+    read_only = roles != BUILDER and not entry.get("changes", False)
+    null = entry.get("null", False)
     return Tool(
         name=name,
         title=title_of(name),
-        description=description,
+        description=entry["description"],
         input_schema=takes,
-        accepted_schema=accepts,
+        accepted_schema=with_texts(with_nulls(takes)) if entry.get("eased", False) else None,
         output_schema=with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
         roles=roles,
         run=run,
         read_only=read_only,
-        destructive=destructive,
+        destructive=entry.get("destructive", name.startswith("remove")),
         idempotent=read_only,
         extension=True,
     )
