@@ -104,6 +104,9 @@ _NUMBER_SIGN: Final = re.compile(r"^(?:#|n[ro]\b\.?|n\xba|\u2116)\s*")
 _NUMBER_MARKS: Final = re.compile(r"[\s./_#-]+|(?<=[^\W\d_])(?=\d)")
 """Marks between the parts of a document's number, and the place between letters and digits."""
 
+_CREDITOR: Final = re.compile(r"rf\d\d[a-z\d]{1,21}")
+"""A creditor reference by ISO 11649: two check digits, and a number of the creditor."""
+
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 LONG: Final = 2_000
 """A longer text is no name or address that needs a normal form."""
@@ -269,6 +272,16 @@ def web_domain(text: str) -> str | None:
 def document_number(text: str) -> str:
     """Return a number of a document with a hyphen for each mark in it: `INV 0012`, `inv/0012`."""
     return _NUMBER_MARKS.sub("-", _NUMBER_SIGN.sub("", folded(text))).strip("-") or folded(text)
+
+
+def reference_number(text: str) -> str:
+    """Return the number in a payment reference: of `RF18 5390 0754 7034` that behind the check."""
+    bare = "".join(folded(text).split())
+    if _CREDITOR.fullmatch(bare):
+        digits = "".join(str(int(each, 36)) for each in bare[4:] + bare[:4])
+        bare = bare[4:].lstrip("0") if int(digits) % 97 == 1 else bare
+        return document_number(bare)
+    return bare if bare.isdecimal() else document_number(text)
 
 
 def amount(value: Any) -> str | None:

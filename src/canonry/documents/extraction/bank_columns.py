@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Cell
 from canonry.records.domain.interpretations import Unread
-from canonry.records.notation.labels import is_unbooked, plain
+from canonry.records.notation.labels import plain
+from canonry.records.notation.money import BACK, is_unbooked, kind_of, side_of
 from canonry.records.notation.numbers import (
     CURRENCIES,
     SeenNumber,
@@ -32,10 +33,10 @@ HEADER_WITHIN: Final = 60
 
 DATES: Final = ("made", "booked", "value")
 SUMS: Final = ("amount", "out", "into")
-_NUMBERS: Final = frozenset({*SUMS, "balance", "before", "original", "fee", "net"})
+_NUMBERS: Final = frozenset({*SUMS, "balance", "before", "original", "fee", "net", "gross"})
 _OTHER_NOTIONS: Final = """
-    balance before side currency account iban id fee net state original original_currency payer
-    payee party purpose kind
+    balance before side currency account iban id fee net gross state original original_currency
+    payer payee party purpose kind invoice
 """
 _ORDER: Final = (*DATES, *SUMS, *_OTHER_NOTIONS.split())
 _ABBREVIATED: Final = """
@@ -116,9 +117,11 @@ def _untitled(rows: Sequence[Sequence[Cell]]) -> Columns | None:
 def _may_be(titles: Sequence[str]) -> bool:
     notions = {notion for title in titles for notion in _notions(title)}
     # *From* may be the payer here and the vendor of a bill.
-    labels = {notion_of(plain(title))[0] for title in titles if title and not _notions(title)}
-    paid = notions & set(SUMS) or {"net", "fee"} <= notions
-    return bool(notions & set(DATES) and paid) and not labels & _OTHERS
+    others = (title for title in titles if title and not {*_notions(title)} - {"invoice"})
+    labels = {notion_of(plain(title))[0] for title in others}
+    netted = {"net", "fee"} <= notions
+    paid = netted or notions & set(SUMS)
+    return bool(notions & set(DATES) and paid and (netted or not labels & _OTHERS))
 
 
 def _found(header: int, titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Columns | None:
@@ -229,22 +232,10 @@ def is_sum(cell: Cell) -> bool:
     return seen is not None and seen.reason != _NO_SUM
 
 
-def side_of(cell: Cell) -> int:
-    """Return -1 for debit, 1 for credit, 0 if the cell names neither."""
-    said = columns_named(plain(str(cell)))
-    return ("came" in said) - ("went" in said)
-
-
-def _kind_of(cell: Cell) -> str:
-    """Return `bought`, `repaid` or `refunded` if a cell names this kind of payment; else empty."""
-    said = columns_named(plain(cell)) if isinstance(cell, str) else ()
-    return next((kind for kind in ("bought", "refunded", "repaid") if kind in said), "")
-
-
 def _read_kinds(cells: Sequence[Sequence[Cell]], places: dict[str, int]) -> None:
     """Use the column with the most purchases and payments as the kind."""
-    known = [sum(1 for cell in column if _kind_of(cell)) for column in cells]
-    if "side" not in places and max(known, default=0):
+    known = [sum(1 for cell in column if kind_of(cell)) for column in cells]
+    if not {"side", "kind"} & places.keys() and max(known, default=0):
         places["kind"] = known.index(max(known))
 
 
@@ -317,7 +308,7 @@ def _in(lines: Sequence[Booked], newest_first: bool) -> Proof:  # noqa: FBT001
 Cells: TypeAlias = Sequence[Cell]
 _MARKS: Final = (".", ",")
 _LINES_MIN: Final = 3
-_WAYS: Final = {"bought": -1, "refunded": 1}
+_WAYS: Final = {"payment": -1, "fee": -1, "refund": 1, "reversal": 1}
 _THANKS: Final = re.compile(
     r"\bpayment\b.{0,20}\b(?:thank|received)|\bautopay\b|\bzahlung\b.{0,20}\b(?:dank|erhalten)"
     r"|\bpaiement\b.{0,20}\b(?:merci|recu)|\bpago recibido\b",
@@ -355,7 +346,7 @@ class Sums:
         if self.card < 0:
             return SeenNumber(value=-seen.value)
         if not self.card:
-            way = _WAYS.get(_kind_of(self.columns.cell(row, "kind")), 0)
+            way = _WAYS.get(kind_of(self.columns.cell(row, "kind")), 0)
             if not way or seen.value < 0:
                 return Unread(value=cell, reason="the file does not say in which direction it went")
         if seen.value < 0 < way:
@@ -423,20 +414,23 @@ def _card_of(columns: Columns, rows: Sequence[Cells], mark: str | None) -> int:
     signs: dict[str, list[bool]] = {}
     for row in rows:
         amount = decimal_of(number_of(columns.cell(row, "amount"), mark))
-        kind = _kind_of(columns.cell(row, "kind"))
+        kind = kind_of(columns.cell(row, "kind"))
         if amount:
             texts = (columns.cell(row, name) for name in ("purpose", "party"))
             thanks = any(isinstance(each, str) and _THANKS.search(each) for each in texts)
-            kind = "thanked" if thanks and kind != "bought" else kind
+            kind = "thanked" if thanks and kind != "payment" else kind
             signs.setdefault(kind, []).append(amount > 0)
     every = [plus for kind, some in signs.items() if kind != "thanked" for plus in some]
-    bought, thanked = signs.get("bought", []), signs.get("thanked", [])
-    back = [*thanked, *(plus for kind in ("repaid", "refunded") for plus in signs.get(kind, []))]
+    bought, thanked = signs.get("payment", []), signs.get("thanked", [])
+    back = [*thanked, *(plus for kind in ("repaid", *BACK) for plus in signs.get(kind, []))]
     if bought:
         if 2 * sum(bought) <= len(bought):
             return 1
         return -1 if back and not any(back) else 0
     holder = any("card" in _notions(title) for title in columns.titles)
+    against = bool(thanked) and not any(thanked)
+    if against and (holder or 2 * sum(every) == len(every)):
+        return -1 if holder else 0
     if not (thanked or holder) or 2 * sum(every) <= len(every):
         return 1
     return -1 if (thanked and not any(thanked)) or (holder and not all(every)) else int(not holder)

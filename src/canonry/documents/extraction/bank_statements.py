@@ -25,19 +25,20 @@ from canonry.documents.extraction.bank_columns import (
     sums_of,
 )
 from canonry.documents.extraction.kinds import TABLES, ibans_in
+from canonry.documents.extraction.papers import invoices_in
 from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake
 from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.notation.labels import is_unbooked, plain
+from canonry.records.notation.labels import plain
+from canonry.records.notation.money import (
+    is_pending,
+    is_reversal,
+    is_unbooked,
+    kind_of,
+    order_of_country,
+)
 from canonry.records.notation.numbers import SeenNumber, currency_in
 from canonry.values.calendar_dates import DayOrder, order_in
 from canonry.values.languages import columns_named, notion_of
-
-_MONTH_FIRST: Final = re.compile(
-    r"\b(?:ach|checking|routing|check or slip|check (?:number|no|#)|zelle|fdic|running bal"
-    r"|summary amt)\b",
-    re.IGNORECASE,
-)
-"""Words of banks in the United States, where the month is written first."""
 
 _LOOKED_AT: Final = 50
 _SEVERAL: Final = 3
@@ -101,7 +102,7 @@ def _local(
     if columns.languages - {"en"} or (codes and not codes & WITH_BOTH_ORDERS):
         return DayOrder.DAY
     words = " ".join((*columns.titles, around, *(str(cell) for row in rows for cell in row)))
-    return DayOrder.MONTH if _MONTH_FIRST.search(words.replace("_", " ")) else None
+    return order_of_country(words)
 
 
 # Bank statements: each line of a table becomes a transaction.
@@ -140,7 +141,7 @@ def statement_of(table: Table) -> BankStatement | None:
     lines, left, unbooked = _lines(columns, table.rows)
     rows = [line.row for line in lines]
     if not rows:
-        return None
+        return _unbooked_only(unbooked) if unbooked else None
     head = table.rows[: max(0, columns.header)]
     around = [*head, *left]
     sums, proof = sums_of(columns, rows, around)
@@ -158,12 +159,18 @@ def statement_of(table: Table) -> BankStatement | None:
     found = (each for place, line in enumerate(lines, 1) for each in reader.found(line, place))
     notes = list(_notes(columns, table, lines, proof, left))
     if unbooked:
-        states = ", ".join(sorted(set(unbooked))[:_TOLD_MAX])
-        notes.append(f"{len(unbooked)} lines that are not booked were left out: {states}.")
+        notes += _unbooked_only(unbooked).notes
     if "fee" in columns.places and not (sums.fee or proof.whole or columns.is_net):
         title = columns.titles[columns.places["fee"]]
         notes.append(f"The amounts are read without the column {title}.")
     return BankStatement(total=len(lines), found=found, notes=tuple(notes))
+
+
+def _unbooked_only(states: Sequence[str]) -> BankStatement:
+    """Return a statement without transactions, with a note on lines that were not booked."""
+    named = ", ".join(sorted(set(states))[:_TOLD_MAX])
+    note = f"{len(states)} lines that are not booked were left out: {named}."
+    return BankStatement(total=0, found=iter(()), notes=(note,))
 
 
 def _lines(columns: Columns, rows: Sequence[Cells]) -> tuple[list[_Booked], list[Cells], list[str]]:
@@ -173,9 +180,11 @@ def _lines(columns: Columns, rows: Sequence[Cells]) -> tuple[list[_Booked], list
     unbooked: list[str] = []
     for number, row in enumerate(rows[columns.header + 1 :], columns.header + 1):
         days = (columns.cell(row, name) for name in DATES)
-        state = columns.cell(row, "state")
-        if is_unbooked(state):
-            unbooked.append(str(state).strip())
+        state, purpose = columns.cell(row, "state"), columns.cell(row, "purpose")
+        if is_unbooked(state) or (
+            not state and is_pending(_text(purpose)) and _is_paid(columns, row)
+        ):
+            unbooked.append(str(state or "pending").strip())
         elif any(day is not None and is_day(day) for day in days) and _is_paid(columns, row):
             lines.append(_Booked(number=number, row=row))
         elif lines and number == lines[-1].number + len(lines[-1].more) + 1 and _more(columns, row):
@@ -253,7 +262,8 @@ class _LineReader:
             whose = found.fields.get("description") or found.fields.get("merchant_name")
             fields["description"] = f"{title}: {whose}" if whose else title
             unread = {name: found.unread[name] for name in kept if name in found.unread}
-            yield replace(found, fields={**fields, "category": "fee"}, unread=unread)
+            fields |= {"category": "fee", "kind": "fee"}
+            yield replace(found, fields=fields, unread=unread)
 
     def _said(self, line: _Booked) -> Iterator[tuple[str, Any]]:
         row, cell = line.row, self.columns.cell
@@ -265,10 +275,17 @@ class _LineReader:
         paid = self.sums.paid(row)
         yield "amount", paid.plain if isinstance(paid, SeenNumber) else paid
         yield "currency", self._code(row)
+        gross = number_of(cell(row, "gross"), self.sums.mark)
+        yield "amount_gross", gross and gross.plain
         yield "balance", self._balance(row)
         yield "status", _text(cell(row, "state"))
         yield "merchant_name", self._party(row, paid)
-        yield "description", self._purpose(line)
+        purpose = self._purpose(line)
+        yield "description", purpose
+        yield "kind", self._kind(row, purpose)
+        named, texts = _text(cell(row, "invoice")), "; ".join(filter(None, map(_text, row)))
+        numbers = map(str.strip, named.split(";")) if named else invoices_in(texts)
+        yield "invoice_reference", [*dict.fromkeys(numbers)] or None
         account = _text(cell(row, "account"))
         iban = ibans_in(account) if account else ()
         yield "account_id", iban[0] if iban else account or self.account
@@ -276,6 +293,11 @@ class _LineReader:
         yield "transaction_id" if reference in self.ids else "reference", reference
         yield from self._original(row)
         yield from self._others(row)
+
+    def _kind(self, row: Cells, purpose: str | None) -> str | None:
+        """Return the kind of a line that is no ordinary payment."""
+        kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell(row, "kind"))
+        return kind if kind not in {"", "payment", "repaid"} else None
 
     def _code(self, row: Cells) -> str | None:
         return str(self.columns.cell(row, "currency") or "").strip().upper() or self.currency
@@ -312,7 +334,7 @@ class _LineReader:
 
     def _others(self, row: Cells) -> Iterator[tuple[str, Any]]:
         """Yield the cells of other columns by their titles."""
-        named = ("kind", "net", "iban", *(() if self.sums.fee else ("fee",)))
+        named = ("kind", "net", "gross", "iban", *(() if self.sums.fee else ("fee",)))
         places = (place for name, place in self.columns.places.items() if name not in named)
         taken = {*places, *self.columns.numbered}
         for place, cell in enumerate(row[: len(self.columns.titles)]):

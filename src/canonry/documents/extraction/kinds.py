@@ -23,7 +23,8 @@ _COLUMN_OF: Final = {
 }
 _UNIT: Final = "unit einheit me unidad unite unita eenheid jednostka jm unidade uom"
 _UNITS: Final = frozenset(_UNIT.split())
-_SUMS: Final = frozenset({"tax", "total", "subtotal", "amount_due"})
+NOTIONS: Final = {name: frozenset(words.split()) for name, words in TABLES["notions"].items()}
+_SUMS: Final = NOTIONS["sums"]
 _LISTED: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s++(.[^:\u2013\t]*+)[:\u2013\t](.*)")
 _ITEMS_MAX: Final = 1_000
 _ROWS_MAX: Final = 2_000
@@ -126,7 +127,7 @@ def _column(cell: Any) -> str:
 #
 # Lists of items look similar. The line above a list and its known labels decide.
 
-_FORMS_SUMS: Final = frozenset({"", "tax", "subtotal", "total", "amount_due"})
+_FORMS_SUMS: Final = _SUMS | {""}
 """Notions of lines in a list of items; `""` is no known label."""
 
 _GOODS: Final = frozenset({"items", "actions", "agenda", "points", "attendees"})

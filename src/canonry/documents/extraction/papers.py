@@ -4,7 +4,7 @@ Their heading decides. The number of an invoice that they name is a reference an
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -37,12 +37,24 @@ _NO_NUMBER: Final = re.compile(r"(?:\d\d?[/.-])?(?:19|20)\d\d|\d+\.\d\d")
 
 _LEADING: Final = re.compile(rf"\W*{_NUMBER}", re.IGNORECASE)
 _GROUP: Final = re.compile(r"[\w/-]+")
+_PREFIX: Final = r"(?-i:INV|RE|RG|FAC|FV)"
+_INVOICE_NUMBER: Final = rf"(?:{_PREFIX} )?{_NUMBER}"
 _INVOICES: Final = re.compile(
-    r"\b(?:invoices?|rechnung(?:en|s)?|facturas?|factures?|fattur[ae]|factu(?:ur|ren)|faktur[ay]?"
-    rf"|faturas?)[ :-]{{0,3}}(?:{_SIGN}\s*:?\s*)?((?:{_NUMBER}(?:\s*(?:,|&|and|und|et|y|e)\s+)?)+)",
+    rf"(?:\b(?:{TABLES['paid']['invoice']})[ :.-]{{0,3}}(?:{_SIGN}\s*:?\s*)?"
+    rf"|(?<![\w/-])(?={_PREFIX}[-/ ]?\d))"
+    rf"((?:{_INVOICE_NUMBER}(?:\s*(?:,|&|and|und|et|y|e)\s+)?)+)",
     re.IGNORECASE,
 )
+_EACH_INVOICE: Final = re.compile(_INVOICE_NUMBER, re.IGNORECASE)
 _EACH: Final = re.compile(_NUMBER, re.IGNORECASE)
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n")
+_PAID, _DOUBT = (
+    re.compile(rf"\b(?:{re.sub(between, '|', TABLES['paid'][name].strip())})\b")
+    for name, between in (("said", r"\|\s+"), ("doubt", r"\s+"))
+)
+_DAY_MAX: Final = 14
+"""The most characters of a date behind its day, as in `invoice 12 May 2024`."""
+
 _GENERAL: Final = frozenset(TABLES["general"].split())
 """Words that begin headings of several types."""
 
@@ -108,10 +120,29 @@ def invoices_named(lines: Sequence[LabelledLine], own: str) -> Any:
     for line in lines:
         if line.notion == "invoice_number" and (number := _number_in(line)):
             said[number] = None
-        named_here = (n for match in _INVOICES.finditer(line.text) for n in _EACH.findall(match[1]))
-        said |= dict.fromkeys(each for each in named_here if not _NO_NUMBER.fullmatch(each))
+        said |= dict.fromkeys(invoices_in(line.text))
     numbers = [each for each in said if each != own and not _is_date(each)]
     return numbers if len(numbers) > 1 else next(iter(numbers), None)
+
+
+def invoices_in(text: str) -> Iterator[str]:
+    """Yield the numbers of invoices that a sentence or a purpose names."""
+    for match in _INVOICES.finditer(text):
+        day = _is_date(text[match.start(1) : match.end(1) + _DAY_MAX]) if match[1][2:] == "" else 0
+        numbers = (each[0] for each in _EACH_INVOICE.finditer(match[1]))
+        yield from (e for e in numbers if not (day or _NO_NUMBER.fullmatch(e) or _is_date(e)))
+
+
+def invoices_paid(text: str) -> Sequence[str]:
+    """Return the invoices that a mail says to be paid: in that sentence, or the only one named.
+
+    A sentence with a negation or a condition says nothing.
+    """
+    said = [each for each in _SENTENCE.split(text) if _PAID.search(plain(each))]
+    if not said or any(_DOUBT.search(plain(each)) for each in said):
+        return ()
+    own, named = ({*invoices_in(each)} for each in ("\n".join(said), text))
+    return sorted(own or (named if len(named) == 1 else ()))
 
 
 def _owned(kind: str, label: str) -> str | None:

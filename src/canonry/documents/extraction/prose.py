@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import Table
 from canonry.documents.extraction.kinds import (
+    NOTIONS,
     TABLES,
     Kind,
     forms_in,
@@ -40,28 +41,8 @@ from canonry.records.notation.numbers import currency_in, is_no_sum
 from canonry.records.notation.parties import is_company
 from canonry.values.calendar_dates import dates_in
 
-_DATES: Final = frozenset(
-    {"date", "issued", "due", "effective", "expiration", "signed", "updated", "starts"}
-)
-_MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax", "rent"})
-_NUMBERS: Final = frozenset(
-    {"invoice_number", "receipt_number", "contract_number", "number", "booking"}
-)
+_DATES, _MONEY, _NUMBERS = (NOTIONS[name] for name in ("dates", "money", "numbers"))
 _FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLES["fields"]
-_OF_A_PAPER: Final = {
-    "amount": ("total", "amount_due", "amount"),
-    "date_due": ("due",),
-    **{
-        name: _FIELDS["invoice"][name]
-        for name in (
-            *("subtotal", "tax_amount", "tax_rate", "vendor_name", "customer_name", "currency"),
-            *("payment_terms", "purchase_order", "description", "notes"),
-        )
-    },
-}
-_DUE: Final = {"reminder": ("amount_due", "total", "amount"), "payslip": ("amount_due", "total")}
-"""Papers whose amount is what is to be paid, and never what was earned before taxes."""
-
 _EARNED: Final = re.compile("brut|gross|lord|deveng")
 _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
 _NAMES: Final = frozenset({"vendor", "customer", "merchant"})
@@ -72,11 +53,7 @@ _REFERENCE: Final = (
 )
 _NUMBERED: Final = {
     kind: re.compile(rf"\b(?:{words}){_REFERENCE}", re.IGNORECASE)
-    for kind, words in {
-        "invoice": "invoice|rechnungs?|factura|facture",
-        "receipt": "receipt|quittungs?|recibo",
-        "contract": "contract|agreement|vertrags?|contrato|contrat|contratto|umow[ay]",
-    }.items()
+    for kind, words in TABLES["numbered"].items()
 }
 _RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
 _WORD: Final = re.compile(r"[\w-]{2,}")
@@ -107,8 +84,8 @@ def document_of(
     draft = _Draft(lines, tables, context, text)
     used = set()
     paper = kind.entity_type in PAPERS
-    own = {f"{kind.entity_type}_date": ("issued", "date"), **_OF_A_PAPER}
-    own |= {"amount": _DUE[kind.entity_type]} if kind.entity_type in _DUE else {}
+    own = {f"{kind.entity_type}_date": ("issued", "date"), **_FIELDS["paper"]}
+    own["amount"] = TABLES["amounts"].get(kind.entity_type, own["amount"])
     for name, notions in (own if paper else _FIELDS[kind.entity_type]).items():
         for notion in notions:
             line = _best(lines, notion)
@@ -242,6 +219,9 @@ def _finish_paper(draft: _Draft, kind: str) -> None:
 
 
 def _finish_receipt(draft: _Draft) -> None:
+    number = str(draft.fields.get("receipt_number", ""))
+    if invoices := invoices_named(draft.lines, number):
+        draft.fields["invoice_reference"] = invoices
     _finish_bill(draft, "merchant_name", "")
     dated = {"date_purchased"} & (draft.fields.keys() | draft.unread.keys())
     if not dated and (day := only_date_in(draft.lines, draft.context)):

@@ -20,13 +20,14 @@ from canonry.documents.extraction.cards import (
 )
 from canonry.documents.extraction.chats import of_chats, of_lines
 from canonry.documents.extraction.kinds import TABLES, Kind, is_called_bill
-from canonry.documents.extraction.papers import documents_in, type_of
+from canonry.documents.extraction.papers import documents_in, invoices_paid, type_of
 from canonry.documents.extraction.prose import document_of, mismatches
 from canonry.documents.extraction.rows import (
     counted,
     of_records,
     of_table,
     require_few,
+    snake,
     type_of_list,
 )
 from canonry.documents.extraction.tills import till_of
@@ -364,7 +365,8 @@ def _of_lists(records: Sequence[Record]) -> Sequence[Table]:
     if typed or any(isinstance(value, list | dict) for value in values):
         return ()
     rows = (tuple(map(record.fields.get, names)) for record in records)
-    return (Table(rows=(tuple(names), *rows)),) if names else ()
+    titles = tuple(snake(name).replace("_", " ") for name in names)
+    return (Table(rows=(titles, *rows)),) if names else ()
 
 
 def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterable[Found]:
@@ -473,6 +475,9 @@ def _messages(reading: Reading) -> Sequence[Found]:
     records = [record for record in reading.records if record.kind == "message"]
     for place, record in enumerate(records):
         text = said_anew(record.fields.get("text", ""))[:LOOKED_AT]
+        if paid := invoices_paid(f"{record.fields.get('subject', '')}\n{text}"):
+            told = {**found[place].fields, "invoice_reference": paid}
+            found[place] = replace(found[place], fields=told)
         lines = lines_of(text)
         kind = type_of(lines)
         if kind is None or kind.entity_type == "note" or kind.weight < _STRONG:

@@ -17,10 +17,12 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from canonry.documents.parsers.findings import NAMES, Fault, Findings, ParsedCell
 from canonry.documents.parsers.invoices import all_at, lines_at, number_at, read_invoice, said_at
+from canonry.records.notation.money import Movement, is_unbooked, movement_of, state_of
 
 _TITLES: Final = (
     *("Transaction date", "Booking date", "Value date", "Amount", "Currency", "Counterparty"),
     *("Description", "Account", "Transaction ID", "Original amount", "Original currency"),
+    *("Kind of payment", "Status", "Paid invoice"),
 )
 """The titles of tables from bank files."""
 
@@ -76,6 +78,7 @@ def read_mt940(data: bytes, found: Findings) -> None:
         code = next((end[1] for end in ends.values() if end), next(floors, ""))
         account = next((value for name, value in fields if name[:2] == "25"), "")
         found.made(*(f"20{value}" for name, value in fields if name == "13D"))
+        closing = ends.get("62F") or ends.get("62M")
         rows: list[list[ParsedCell]] = [list(_TITLES)]
         amounts: list[Decimal] = []
         lost = 0
@@ -86,18 +89,26 @@ def read_mt940(data: bytes, found: Findings) -> None:
                 lost += 1
                 continue
             details = list(takewhile(lambda each: each[0] == "86", fields[at + 1 :]))
-            amounts.append(_mt940_sum(line["sum"], line["mark"] in {"D", "RC", "ED"}))
+            moved = movement_of("mt940", line["mark"])
+            if closing:  # what is expected in a report of the day is booked in a statement
+                moved = moved._replace(state="booked")
+            amounts.append(_mt940_sum(line["sum"], moved.sign < 0))
             told = _mt940_details("\n".join(more for _, more in details))
-            rows.append(_mt940_line(line, amounts[-1], told, code, account))
+            cells = _mt940_line(line, amounts[-1], told, code, account)
+            rows.append([*cells, *_marked(moved), None])
         if len(rows) > 1:
             found.table(rows)
         if lost:
             found.note(f"{lost} lines of the statement are not of its format and were not read.")
             continue
         opening = ends.get("60F") or ends.get("60M")
-        closing = ends.get("62F") or ends.get("62M")
         _told_balances(found, opening and opening[0], closing and closing[0], amounts)
     found.text(text)
+
+
+def _marked(moved: Movement) -> tuple[str | None, str | None]:
+    """Return the cells of a kind, and of a state that is not the usual one."""
+    return moved.kind or None, moved.state if is_unbooked(moved.state) else None
 
 
 def _mt940_balance(text: str) -> tuple[Decimal, str] | None:
@@ -174,9 +185,10 @@ def read_ofx(data: bytes, found: Findings) -> None:
     group = ""
     for end, tag, value in _TAG.findall(_CDATA.sub(lambda each: html.escape(each[1]), text)):
         name, said = tag.upper(), _ENTITY.sub(_entity, value).strip()
-        if name == "STMTTRN":
+        if name in {"STMTTRN", "STMTTRNP"}:  # P: pending
             if end and line is not None:
-                rows.append(_ofx_line(line, currency, account))
+                moved = movement_of("ofx", "HOLD" if name[-1] == "P" else line.get("TRNTYPE", ""))
+                rows.append([*_ofx_line(line, currency, account), *_marked(moved), None])
             line = None if end else {}
         elif name in {"CURRENCY", "ORIGCURRENCY"}:
             group = "" if end else name
@@ -287,7 +299,7 @@ def _camt(statement: Element, found: Findings) -> None:
     amounts: list[Decimal] = []
     waiting = 0
     for entry in all_at(statement, "Ntry"):
-        if said_at(entry, "Sts/Cd", "Sts") not in {"BOOK", ""}:
+        if state_of(said_at(entry, "Sts/Cd", "Sts") or "BOOK") != "booked":
             waiting += 1
             continue
         amounts.append(_camt_amount(entry))
@@ -345,6 +357,7 @@ def _camt_line(
     reference = own[0] if len(parts) == len(own) == 1 else said_at(entry, "AcctSvcrRef")
     code = all_at(entry, "Amt")[0].get("Ccy", "")
     others = [] if several else _camt_original(parts, code, amount)
+    returned = reversal or any(all_at(each, "RtrInf") for each in parts)
     return [
         None,
         _day(entry, "BookgDt"),
@@ -356,7 +369,17 @@ def _camt_line(
         account or None,
         None if reference in _NONE else reference,
         *(others or (None, None)),
+        "reversal" if returned else None,
+        None,
+        None if several else _camt_invoice(parts),
     ]
+
+
+def _camt_invoice(parts: Sequence[Element]) -> str | None:
+    """Return the numbers of the invoices that a payment names, or its creditor reference."""
+    paths = ("RmtInf/Strd/RfrdDocInf/Nb", "RmtInf/Strd/CdtrRefInf/Ref")
+    found = ([each for part in parts for each in lines_at(part, path)] for path in paths)
+    return "; ".join(dict.fromkeys(next(filter(None, found), ()))) or None
 
 
 def _camt_party(part: Element, account: str, *, came: bool) -> str:

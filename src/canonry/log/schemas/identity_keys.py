@@ -25,6 +25,7 @@ from canonry.values.json_values import (
     person_name,
     phone_number,
     plain_text,
+    reference_number,
     web_domain,
     words_only,
 )
@@ -307,7 +308,8 @@ _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", 
 
 
 _OTHERS = """
-contact_id domain email emails external_id iban id isbn linkedin_url phone phones session_id
+contact_id domain email emails external_id iban id invoice_reference isbn linkedin_url
+payment_reference phone phones session_id
 sku slug tax_id transaction_id tx_hash url uuid vat_id website
 """
 IDENTIFIERS: Final = frozenset(_OTHERS.split())
@@ -531,6 +533,7 @@ _ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     **dict.fromkeys(("email", "emails"), email_address),
     **dict.fromkeys(("phone", "phones"), phone_number),
     **dict.fromkeys(("website", "domain", "url"), web_domain),
+    **dict.fromkeys(("invoice_reference", "payment_reference"), reference_number),
 }
 _FIRMS: Final = frozenset({"company", "organization"})
 _PEOPLE: Final = frozenset({"person", "contact", "character"})

@@ -11,7 +11,7 @@ from canonry.language.texts.sentences import Box
 from canonry.records.notation.numbers import WORDS, numbers_in, without_currency
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.json_values import folded
-from canonry.values.languages import columns_named, notion_of, plain_letters
+from canonry.values.languages import notion_of, plain_letters
 
 # Labels: words before a value that name it, in several languages.
 #
@@ -60,11 +60,6 @@ def plain(label: str) -> str:
     """Return a label without accents, marks and case, as the vocabulary lists it."""
     bare = plain_letters(label.replace("\xba", "").replace("\xb0", ""))
     return _NOT_PLAIN.sub(" ", bare.replace("#", " # ")).strip()
-
-
-def is_unbooked(cell: Cell) -> bool:
-    """Tell whether a cell says that a payment is pending, denied or reverted."""
-    return isinstance(cell, str) and "unbooked" in columns_named(plain(cell))
 
 
 def lines_of(text: str) -> Sequence[LabelledLine]:

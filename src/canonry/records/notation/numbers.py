@@ -19,7 +19,7 @@ WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text
 CURRENCIES: Final = frozenset(WORDS["currencies"].split())
 """The codes of known currencies."""
 
-_DOLLARS: Final = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "ARS", "CLP", "COP"})
+_DOLLARS: Final = frozenset(WORDS["dollars"].split())
 _SIGNS: Final[dict[str, str]] = WORDS["signs"]
 _SIGN: Final = re.compile(
     "|".join(
@@ -51,12 +51,7 @@ _AMOUNT: Final = re.compile(
 )
 _FIGURE: Final = re.compile(rf"(?<![\w.,])(?P<digits>{NUMERAL})(?![0-9]|[.,'\u2019][0-9])")
 _NUMERAL: Final = re.compile(NUMERAL)
-_OTHER_SIZE: Final = re.compile(
-    r"[kKMBb]\b|\s[kKM]\b|(?<![.,][0-9]{2})\sB\b|\s?(?:CR|Cr|DR|Dr)\b|\s?[\xa2?~^+\xbc-\xbe\u2150-\u215e]|\s?(?i:cts?|p|pf|gr|m[ln]|bn|mio|mill?|mrd|mld|tsd|tys|th"
-    r"|(?:mi|bi|tri)l+i[\w]+|mil(?:iard\w*|iony?)?|milhoe?s|milhao|millones|thousand\w*|tausend"
-    r"|mille|duizend|hundred|hundert|dozen|dutzend|la(?:kh|c)s?|crores?|cent\w*|pence|penny"
-    r"|pfennige?|grosz\w*|kopek\w*|paise)(?![^\W\d_])"
-)
+_OTHER_SIZE: Final = re.compile(WORDS["other_size"])
 """A word or sign that changes the size of the number before it."""
 
 _ONE_MORE: Final = re.compile(
@@ -65,12 +60,7 @@ _ONE_MORE: Final = re.compile(
 )
 """A second number that belongs to the first one: a range, a product, an alternative."""
 
-_BEFORE: Final = re.compile(
-    r"(?:\b(?:approx|ca|circa|about|around|from|ab|up to|bis(?: zu)?|max|maximum|min|minimum"
-    r"|under|at least|at most|minus|less|over|unter|\xfcber|mindestens|h\xf6chstens|etwa|rund"
-    r"|abzgl|von|of|environ|unos|aprox|hasta|desde|moins|menos|meno|od|do|ongeveer|vanaf)\.?|%)\s*$",
-    re.IGNORECASE,
-)
+_BEFORE: Final = re.compile(rf"(?:\b(?:{WORDS['before']})\.?|%)\s*$", re.IGNORECASE)
 """Words before a number that make it a bound, a guess or a part."""
 
 _COUNTED: Final = re.compile(r"[^0-9]*[0-9]+\s+[^\W\d_]{3,}")

@@ -16,22 +16,9 @@ from canonry.values.languages import languages
 #
 # A party's seat, role and legal details are not part of its name.
 
-_COMPANY: Final = re.compile(
-    r"(?:^|[\s,])(?:inc|llc|llp|ltd|limited|corp|corporation|co|company|plc|gmbh|ag|kg|ohg|ug|se"
-    r"|e\.\s?v|mbh|s\.?\s?a|s\.?\s?l|s\.?\s?r\.?\s?l|s\.?a\.?s|sarl|b\.?v|n\.?v|oy|ab|a\.?s|aps|pty"
-    r"|pvt|s\.?p\.?a|kft|sp\.\s?z\s?o\.\s?o|d\.o\.o|lda|ltda|group|holdings?|bank|university"
-    r"|institute|foundation|association|stiftung|verein|services|solutions|systems|partners"
-    r"|consulting|management|provider|agency|studio|labs|technologies|software|restaurant|ristorante"
-    r"|restaurante|hotel|hostel|caf[e\xe9]|bistro|pizzeria|trattoria|bakery|b\xe4ckerei|boulangerie"
-    r"|panader[i\xed]a|bakkerij|piekarnia|pharmac(?:y|ie)|apotheke|farmacia|apteka|clinic|klinik"
-    r"|hospital|schule|school|museum|garage|praxis|kanzlei|gasthof|gasthaus|verlag|shop|store"
-    r")\.?(?:$|[\s,)])",
-    re.IGNORECASE,
-)
-_FORM: Final = (
-    r"inc|llc|l\.?l\.?p|ltd|limited|l\.?p|corp|co|plc|s\.?a|s\.?l|s\.?r\.?l|s\.?p\.?a|s\.?a\.?s"
-    r"|gmbh|ag|kg|b\.?v|n\.?v|lda|jr|sr"
-)
+_TABLES: Final = tomllib.loads(files(__package__).joinpath("parties.toml").read_text("utf-8"))
+_COMPANY: Final = re.compile(rf"(?:^|[\s,])(?:{_TABLES['company']})\.?(?:$|[\s,)])", re.IGNORECASE)
+_FORM: Final = _TABLES["form"]
 _SHORTENED: Final = re.compile(
     r"(?:^|[\s,])(?:inc|corp|co|ltd|lda|ltda|jr|sr|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2})\.$",
     re.IGNORECASE,
@@ -42,11 +29,7 @@ _APART: Final = re.compile(rf"\s\|\s|,(?!\s?(?:{_FORM})\b)", re.IGNORECASE)
 _ROLE: Final = re.compile(
     r"(?<![(\u201c\"])[(\u201c\"]++(?:the\s|hereinafter|der\s|die\s|el\s|la\s)?[^)\"\u201d]{0,60}+[)\"\u201d]++"
 )
-_HONOURED: Final = re.compile(
-    r"(?:mrs?|ms|miss|herrn?|frau|mme|madame|monsieur|mlle|sra?|srta|do\xf1a|don|sig(?:\.ra|nora?)?"
-    r"|dhr|de heer|mevrouw|mevr|pani?|senhora?|sr\.\xaa)\.?\s+(?=[^\W\d_])",
-    re.IGNORECASE,
-)
+_HONOURED: Final = re.compile(rf"(?:{_TABLES['honoured']})\.?\s+(?=[^\W\d_])", re.IGNORECASE)
 _ENDS: Final = re.compile(rf",(?!\s?(?:{_FORM})\b)|\s[-\u2013]\s|\d{{3,}}", re.IGNORECASE)
 """The end of a name in a sentence. The text behind it describes the party."""
 
@@ -151,34 +134,17 @@ def _articles() -> frozenset[str]:
     return common | {"a", "an", "eine", "ein", "une", "una", "een"}
 
 
-COMPANIONS: Final[Mapping[str, Mapping[str, str]]] = {
-    "invoice": {"vendor_name": "company", "customer_name": "party"},
-    "receipt": {"merchant_name": "company"},
-    **{
-        paper: {"vendor_name": "company", "customer_name": "party", "invoice_reference": "invoice"}
-        for paper in ("credit_note", "quote", "order", "reminder", "delivery_note")
-    },
-    "transaction": {"merchant_name": "company"},
-    "contract": {"parties": "party", "companies": "company"},
-    "task": {"assignee": "person"},
-    "contact": {"organization": "company"},
-    "person": {"organization": "company"},
-}
+COMPANIONS: Final[Mapping[str, Mapping[str, str]]] = _TABLES["companions"]
 """Entity type -> field -> type of the party or invoice; `party` is a company or a person."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 NAMED_BY: Final = {"company": "name", "person": "name", "invoice": "invoice_number"}
 """The field by which a record names an entity of each type."""
 
-_WORDS: Final = tomllib.loads(files(__package__).joinpath("payments.toml").read_text("utf-8"))
-_PAYMENTS: Final = _words(_WORDS["payments"])
+_PAYMENTS: Final = frozenset(_TABLES["payments"].split())
 """Words for kinds of payments, in the languages of the labels. They are no names."""
 
-_CONNECTING: Final = _words(_WORDS["connecting"])
+_CONNECTING: Final = frozenset(_TABLES["connecting"].split())
 """Words that may accompany them and are no names either."""
 
 _NAMES_MAX: Final = 50

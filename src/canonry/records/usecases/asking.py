@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
@@ -16,15 +17,24 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema, FieldType
+from canonry.log.schemas.schemas import EntitySchema, FieldType, TruthRelation
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import FoundPassage, find_passages
 from canonry.records.domain import asking
+from canonry.records.domain.settling import (
+    CREDIT_NOTE,
+    INVOICE,
+    OWED,
+    OWED_NAMES,
+    is_back,
+    owed_on,
+    shares_of,
+)
 from canonry.records.domain.shown import shown_by
-from canonry.records.notation.labels import is_unbooked
+from canonry.records.notation.money import is_unbooked
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound
@@ -56,7 +66,6 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
     async for entity in every_match(canon.state.entities, query):
         schemas = await schemas_for(canon, account, (entity,))
         shown = shown_by(entity, schema_of(schemas, account, entity))
-        fragments = {n: {"value": f.value, "reason": f.reason} for n, f in shown.fragments.items()}
         yield _line(
             {
                 "entity": {
@@ -66,7 +75,7 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
                     "merged_into": entity.merged_into,
                     "fields": shown.fields,
                     "observations": shown.sources,
-                    "raw_fragments": fragments,
+                    "raw_fragments": _fragments(shown.fragments),
                 }
             }
         )
@@ -77,32 +86,24 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
 
 
 def _source(source: Source) -> Mapping[str, Any]:
-    return {
-        "id": source.id,
-        "title": source.title,
-        "file_name": source.file_name,
-        "mime_type": source.mime_type,
-        "size": source.size,
-        "content_hash": source.content_hash,
-        "files": source.files,
-        "content": source.content,
-        "created_at": render_instant(source.created_at),
-    }
+    names = ("title", "file_name", "mime_type", "size", "content_hash", "files", "content")
+    told = {name: getattr(source, name) for name in names}
+    return {"id": source.id, **told, "created_at": render_instant(source.created_at)}
 
 
 def _observation(seen: Observation) -> Mapping[str, Any]:
+    names = ("id", "entity_id", "source_id", "correction")
     return {
-        "id": seen.id,
-        "entity_id": seen.entity_id,
-        "source_id": seen.source_id,
+        **{name: getattr(seen, name) for name in names},
         "fields": {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()},
-        "raw_fragments": {
-            n: {"value": f.value, "reason": f.reason} for n, f in seen.fragments.items()
-        },
-        "correction": seen.correction,
+        "raw_fragments": _fragments(seen.fragments),
         "observed_at": render_instant(seen.seen_at),
         "recorded_at": render_instant(seen.recorded_at),
     }
+
+
+def _fragments(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {n: {"value": each.value, "reason": each.reason} for n, each in found.items()}
 
 
 def _relation(relation: Relation) -> Mapping[str, Any]:
@@ -457,21 +458,65 @@ async def summarise_records(
         raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
     selection = revised(selection, entity_type=schema.entity_type)
     asking.require_selection(selection, {schema.entity_type: schema})
-    asked = _named_by_schema(schema, asked)
+    owed: Mapping[str, Decimal | str | None] = {}
+    if schema.entity_type == INVOICE and asked.field in OWED_NAMES:
+        owed = await _owed_by_id(canon, account_of(caller), table)
+        asked = replace(_named_by_schema(schema, replace(asked, field=None)), field=OWED)
+    else:
+        asked = _named_by_schema(schema, asked)
     summary, matcher = asking.RunningSums(schema, asked), asking.Matcher(selection, schema)
     # A payment that was never booked is no money, unless the caller asks for states.
     booked = schema.entity_type == _PAYMENT and asked.field and _STATE not in asked.group_by
     for row in table.ordered:
-        if row.entity_type != schema.entity_type:
+        if row.entity_type != schema.entity_type and row.id not in owed:
             continue
+        still = owed.get(row.id)
         if (found := matcher.fields(row)) is None:
             if (name := matcher.unclear(row)) is not None:
                 summary.leave_out(row, name, row.unclear[name])
         elif booked and _STATE not in found and is_unbooked(row.fields.get(_STATE)):
             summary.leave_out(row, _STATE, "not_booked")
+        elif isinstance(still, str):
+            summary.leave_out(row, OWED, still)
         else:
-            summary.add(row)
+            said = {} if still is None else {OWED: float(still)}
+            summary.add(replace(row, fields={**row.fields, **said}) if said else row)
     return schema.entity_type, asked, summary.result()
+
+
+async def _owed_by_id(
+    canon: Canon, account: Account, table: RecordTable
+) -> Mapping[str, Decimal | str | None]:
+    """Return what is owed on each invoice, or why that is unknown.
+
+    A credit note that corrects no known invoice is in the result with that as its reason.
+    """
+    rows, own = table.rows, canon.within(account.space)
+    # Credit notes and returned debits lower and raise what is owed without settling it.
+    others = [r.id for r in rows.values() if r.entity_type == CREDIT_NOTE or is_back(r.fields)]
+    query = RelationQuery(spaces=frozenset((account.space,)), current=True)
+    asked = [revised(query, rel_type=TruthRelation.SETTLES)]
+    asked += [revised(query, entities=frozenset(others), direction="out")] if others else []
+    edges = [edge for each in asked async for edge in every_match(canon.state.relations, each)]
+    roots = await own.roots({end for edge in edges for end in (edge.from_id, edge.to_id)})
+    invoices: dict[str, dict[str, asking.RecordRow]] = {}
+    for edge in edges:
+        ends = (rows.get(roots[end].id) for end in (edge.from_id, edge.to_id) if end in roots)
+        payment, invoice = next(ends, None), next(ends, None)
+        if payment and invoice and invoice.entity_type == INVOICE:
+            invoices.setdefault(payment.id, {})[invoice.id] = invoice
+    parts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for i, named in invoices.items():
+        shares = shares_of(rows[i].fields, [each.fields for each in named.values()])
+        for invoice_id, share in zip(named, shares, strict=True):
+            parts.setdefault(invoice_id, []).append((rows[i].entity_type, share))
+    owed: dict[str, Decimal | str | None] = {}
+    for row in rows.values():
+        if row.entity_type == INVOICE:
+            owed[row.id] = owed_on(row.fields, parts.get(row.id, ()))
+        elif row.entity_type == CREDIT_NOTE and row.id not in invoices:
+            owed[row.id] = "no_invoice"
+    return owed
 
 
 def _named_by_schema(schema: EntitySchema, asked: asking.Summing) -> asking.Summing:

@@ -10,14 +10,15 @@ from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import Pace, aside
-from canonry.log.entries import Entry, Made
-from canonry.log.folding import name_key, thing_key
+from canonry.log.entries import Entry, Made, RelationEnded, RelationResumed
+from canonry.log.folding import bearer_key, name_key, thing_key
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, alone, said_in
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.identity_keys import label_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import naming_of
+from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.records.domain.assertions import (
     Assertion,
     Doubt,
@@ -29,6 +30,14 @@ from canonry.records.domain.assertions import (
     target_of,
     tied,
 )
+from canonry.records.domain.settling import (
+    INVOICE,
+    PAYERS,
+    REFERENCE,
+    Side,
+    pairs_of,
+    relations_between,
+)
 from canonry.records.domain.shown import foreseen
 from canonry.records.usecases.records import (
     RecordReading,
@@ -39,7 +48,15 @@ from canonry.records.usecases.records import (
     is_news,
     last_words_of,
 )
-from canonry.records.usecases.relationships import FIELD, edge, edges_following, retellings, stands
+from canonry.records.usecases.relationships import (
+    FIELD,
+    derived,
+    edge,
+    edges_following,
+    resumed_or_ended,
+    retellings,
+    stands,
+)
 from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.values.merge import join_all
 from canonry.values.observations import ObservationDraft
@@ -109,6 +126,7 @@ async def record_entities(
     await _match_all(recording, pace)
     await _keep_observed(canon, recording)
     await _add_edges(canon, recording)
+    await _relate_payments(canon, recording)
     return recording
 
 
@@ -127,6 +145,7 @@ async def record_named(
     await _keep_observed(canon, recording)
     recording.kept = (*recording.kept, word)
     await _add_edges(canon, recording)
+    await _relate_payments(canon, recording)
     return recording
 
 
@@ -382,3 +401,56 @@ async def _add_edges(canon: Canon, work: Recording) -> None:
     entries, reads = await edges_following(canon, account, retold.values())
     work.entries += entries
     work.reads |= {*map(thing_key, work.edges), *reads}
+
+
+async def _relate_payments(canon: Canon, work: Recording) -> None:
+    """Relate payments to the invoices that they settle, whichever of the two came first.
+
+    A payment makes no invoice, because a number is all that it knows of one.
+    """
+    account, name = work.reading.statement.account, PROPERTY_PREFIX + REFERENCE
+    drafts: dict[EntityId, list[ObservationDraft]] = {}
+    for each in work.kept:
+        target = work.known.targets[each.entity_id]
+        told = target.entity_type in PAYERS and (name in each.fields or name in target.own)
+        if told or target.entity_type == INVOICE:
+            drafts.setdefault(each.entity_id, []).append(each)
+    new = {i: _side(work.known.targets[i], some) for i, some in drafts.items()}
+    met, own = dict(new), canon.within(account.space)
+    for kind in (INVOICE, *PAYERS):
+        others = (each for each in new.values() if {each.entity_type, kind} & {INVOICE})
+        texts = {n for each in others if each.entity_type != kind for n in each.numbers}
+        work.reads |= {bearer_key(kind, each) for each in texts}
+        query = IdentifierQuery(
+            spaces=frozenset((account.space,)), keys=tuple(sorted(texts)), entity_type=kind
+        )
+        pages = (await canon.state.bearers(query)).values() if texts else ()
+        stored = await own.things({each.id for page in pages for each in page.items} - met.keys())
+        met |= {e.id: _side(target_of(e), ()) for e in stored.values() if isinstance(e, Entity)}
+    edges: dict[RelationId, tuple[RelationDraft, bool]] = {}
+    for payment, invoice in pairs_of(met.values()):
+        wanted, ends = relations_between(payment, invoice), (payment.id, invoice.id)
+        for rel_type in _OF_PAYMENTS if new.keys() & ends else ():
+            made = edge(account, rel_type, *ends, metadata=_FIELD, evidence=work.evidence)
+            edges[made.id] = made, rel_type in wanted
+    known = await own.things(edges)
+    done = {e.relation_id for e in work.entries if isinstance(e, RelationEnded | RelationResumed)}
+    for edge_id, (made, stands_now) in edges.items():
+        there = known.get(edge_id)
+        if not isinstance(there, Relation):
+            work.entries += [Made(thing=made)] if stands_now else []
+        elif derived(there) and stands_now is there.ended and edge_id not in done:
+            work.entries.append(resumed_or_ended(there))
+    work.reads |= {*map(thing_key, edges), *map(thing_key, met)}
+
+
+_OF_PAYMENTS: Final = (TruthRelation.REFERS_TO, TruthRelation.SETTLES)
+_FIELD: Final = {FIELD: REFERENCE}
+
+
+def _side(target: Target, drafts: Sequence[ObservationDraft]) -> Side:
+    """Return a payment or an invoice after these observations."""
+    after = foreseen(target.own, drafts)
+    names = (n.removeprefix(PROPERTY_PREFIX) for n in after if n.startswith(PROPERTY_PREFIX))
+    said = said_in(after)
+    return Side(target.id, target.entity_type, {name: said(name) for name in names})

@@ -38,6 +38,7 @@ from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
 from canonry.records.domain.interpretations import FIELDS_MAX, Found
+from canonry.records.domain.settling import INVOICE, PAYERS
 from canonry.records.notation.parties import NAMED_BY, companions_of
 from canonry.records.usecases.schemas import next_version, schemas_in_force
 from canonry.values.fields import revised
@@ -221,6 +222,8 @@ async def companions_named(
     async for index, assertion in in_turns(enumerate(assertions), pace.every):
         named = []
         for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
+            if kind == INVOICE and assertion.schema.entity_type in PAYERS:
+                continue  # a payment makes no invoice; see `relate_payments`
             called = unicodedata.normalize("NFC", name)
             # A number means an invoice of the same vendor.
             vendor = assertion.fields.get("vendor_name") if kind == "invoice" else None

@@ -48,7 +48,7 @@ from canonry.records.notation.parties import COMPANIONS, NAMED_BY, companions_of
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id
-from canonry.values.json_values import encode_json
+from canonry.values.json_values import encode_json, reference_number
 from canonry.values.moments import StoryPlace
 from canonry.values.observations import Accumulator, Observation, ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
@@ -95,6 +95,9 @@ class RetoldEntity:
 def named_in(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (key, name) of all parties that the fields of a record name."""
     for _, whom, name in companions_of(entity_type, fields):
+        if whom == "invoice":  # banks name invoices by payment references too
+            form = reference_number(name)
+            yield from ((text, name) for text in (form, key_mark(f"{NAMED_BY[whom]}:{form}")))
         for key in _KEYS[whom].keys({NAMED_BY[whom]: name}):
             yield key_mark(key), name
 
@@ -130,14 +133,17 @@ async def edges_following(
         target = found.get(edge.to_id)
         borne = target.borne if isinstance(target, Entity) else ()
         stand = stands(edge, borne, named[edge.from_id])
-        if edge.current and not stand:
-            entries.append(
-                RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
-            )
-        elif edge.ended and stand:
-            entries.append(RelationResumed(relation_id=edge.id))
+        if edge.ended is stand:
+            entries.append(resumed_or_ended(edge))
     things = {thing_key(i) for edge in edges for i in (edge.id, edge.to_id)}
     return entries, frozenset((*map(relations_key, named), *things))
+
+
+def resumed_or_ended(edge: Relation) -> Entry:
+    """Return the entry that ends a current derived edge, or resumes an ended one."""
+    if edge.ended:
+        return RelationResumed(relation_id=edge.id)
+    return RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
 
 
 def derived(edge: Relation) -> bool:

@@ -1,0 +1,165 @@
+"""Settlements: the payments that settle an invoice, and what is still owed on it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import Any, Final
+
+from canonry.log.schemas.contradictions import contradict
+from canonry.log.schemas.schemas import TruthRelation
+from canonry.records.domain.asking import number_of, texts_in
+from canonry.records.notation.labels import plain
+from canonry.records.notation.money import BACK, is_unbooked, kind_of, state_of
+from canonry.values.ids import EntityId
+from canonry.values.json_values import company_name, document_number, reference_number
+
+INVOICE: Final = "invoice"
+CREDIT_NOTE: Final = "credit_note"
+PAYERS: Final = ("transaction", "receipt", "message")
+"""The types whose entities settle the invoices that they name."""
+
+REFERENCE: Final = "invoice_reference"
+"""The field of a payment or paper with the number of an invoice, or a list of several."""
+
+OWED: Final = "owed"
+OWED_NAMES: Final = frozenset({OWED, "due", "open", "outstanding"})
+"""The names of the sum that is still to be paid on invoices."""
+
+_PARTY: Final = ("merchant_name", "merchant", "vendor_name")
+_CURRENCIES: Final = {
+    "amount": "currency",
+    "amount_gross": "currency",
+    "amount_total": "currency",
+    "amount_original": "currency_original",
+}
+_REFERS: Final = (TruthRelation.REFERS_TO,)
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A payment or an invoice, and the numbers that relate it in normal form."""
+
+    id: EntityId
+    entity_type: str
+    fields: Fields
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Return the numbers of an invoice, or those that a payment names."""
+        bill = self.entity_type == INVOICE
+        names = ("invoice_number", "payment_reference") if bill else (REFERENCE,)
+        texts = [text for name in names for text in texts_in(self.fields.get(name))]
+        return frozenset(form(t) for t in texts for form in (document_number, reference_number))
+
+
+def pairs_of(sides: Collection[Side]) -> Iterator[tuple[Side, Side]]:
+    """Yield each payment with each invoice that has a number in common with it."""
+    invoices: dict[str, dict[str, Side]] = {}
+    for side in sides:
+        for number in side.numbers if side.entity_type == INVOICE else ():
+            invoices.setdefault(number, {})[side.id] = side
+    for side in sides:
+        if side.entity_type != INVOICE:
+            named = {i: e for n in side.numbers for i, e in invoices.get(n, {}).items()}
+            yield from ((side, each) for each in named.values())
+
+
+def relations_between(payment: Side, invoice: Side) -> Sequence[TruthRelation]:
+    """Return the relations of a payment to an invoice with a number that it names.
+
+    There are none if the parties or currencies contradict. Money that came back, a payment that
+    was not booked, and an amount above that of the invoice refer to it and do not settle it.
+    """
+    paid, bill = payment.fields, invoice.fields
+    party = next((str(paid[name]) for name in _PARTY if paid.get(name)), "")
+    vendor, customer = (str(bill.get(f"{role}_name") or "") for role in ("vendor", "customer"))
+    came = payment.entity_type == PAYERS[0] and (number_of(paid.get("amount")) or 0) > 0
+    # Money that comes from the vendor goes back; other money is of a customer.
+    back = came and (not party or not vendor or is_same_party(party, vendor))
+    other = customer if came and not back else vendor
+    sums, code = dict(_sums_of(paid)), _code(bill.get("currency"))
+    foreign = code and sums and not {"", code} & sums.keys()
+    if foreign or (party and other and not is_same_party(party, other)):
+        return ()
+    amount, due = _amount_in(paid, code), due_on(bill)
+    several = len([*texts_in(paid.get(REFERENCE))]) > 1
+    above = not several and amount is not None and due is not None and amount > due
+    if back or above or is_unbooked(paid.get("status")) or is_back(paid):
+        return _REFERS
+    return (*_REFERS, TruthRelation.SETTLES)
+
+
+def is_back(payment: Fields) -> bool:
+    """Tell whether money of an earlier payment came back: a refund or a reversal."""
+    return kind_of(payment.get("kind")) in BACK
+
+
+def is_same_party(one: str, other: str) -> bool:
+    """Tell whether a name has all words of the other, in any order, besides legal forms."""
+    words = ({*plain(company_name(each)).split()} for each in (one, other))
+    few, many = sorted(words, key=len)
+    return bool(few) and few <= many and not contradict("company", "name", ("", one), ("", other))
+
+
+def due_on(invoice: Fields) -> Decimal | None:
+    """Return the amount of an invoice."""
+    return number_of(invoice.get("amount_due", invoice.get("amount")))
+
+
+def _sums_of(payment: Fields) -> Iterator[tuple[str, Decimal]]:
+    """Yield the amounts of a payment by currency; an unknown currency is empty."""
+    for name, currency in _CURRENCIES.items():
+        if (amount := number_of(payment.get(name))) is not None:
+            yield _code(payment.get(currency)), amount
+
+
+def _amount_in(payment: Fields, code: str) -> Decimal | None:
+    """Return the amount without its sign in a currency, or in one that nobody names."""
+    sums = dict(_sums_of(payment))
+    known = [sums[each] for each in (code, "") if each in sums] or (not code and [*sums.values()])
+    return abs(known[0]) if known else None
+
+
+def _code(value: Any) -> str:
+    return value.strip().upper() if isinstance(value, str) else ""
+
+
+def shares_of(payment: Fields, invoices: Sequence[Fields]) -> Sequence[Fields]:
+    """Return a payment as it counts for each of its invoices.
+
+    Of a payment for several invoices each gets its amount if the payment is their sum. Otherwise
+    its share is unknown.
+    """
+    if len(invoices) == 1:
+        return (payment,)
+    dues = [due_on(each) for each in invoices]
+    whole = sum((due for due in dues if due), Decimal()) in {abs(n) for _, n in _sums_of(payment)}
+    rest = {name: value for name, value in payment.items() if name not in _CURRENCIES}
+    return [{**rest, "amount": float(due)} if whole and due else rest for due in dues]
+
+
+def owed_on(invoice: Fields, parts: Collection[tuple[str, Fields]]) -> Decimal | str | None:
+    """Return what is still to be paid on an invoice; a text is the reason why it is unknown.
+
+    `parts` are the credit notes, payments and reversals with their types. One payment may be told
+    by the bank, a receipt and a mail: equal amounts of different types count once. Money of a
+    reversal is owed again, and a refund changes nothing.
+    """
+    due, code, less = due_on(invoice), _code(invoice.get("currency")), Decimal()
+    if due is None or state_of(invoice.get("status")) in {"paid", "reverted"}:
+        return None if due is None else Decimal()
+    told: dict[str, Counter[Decimal | None]] = {}
+    for entity_type, fields in parts:
+        kind, amount = kind_of(fields.get("kind")), _amount_in(fields, code)
+        if kind == "reversal" or entity_type == CREDIT_NOTE:
+            less += (amount or 0) * (-1 if kind == "reversal" else 1)
+        elif kind != "refund" and not is_unbooked(fields.get("status")):
+            told.setdefault(entity_type, Counter())[amount] += 1
+    paid = reduce(or_, told.values(), Counter[Decimal | None]())
+    if paid.keys() == {None}:
+        return "paid_amount_unknown"
+    return max(Decimal(), due - less - sum(each or Decimal() for each in paid.elements()))

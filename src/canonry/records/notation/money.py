@@ -1,0 +1,87 @@
+"""The kind, the state and the direction of money, by words and by the marks of formats.
+
+`money.toml` has both. Every reader of bank files and every sum of payments uses these functions.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from canonry.records.notation.labels import plain
+from canonry.values.calendar_dates import DayOrder
+
+_TABLES: Final = tomllib.loads(files(__package__).joinpath("money.toml").read_text("utf-8"))
+_UNBOOKED: Final = frozenset({"pending", "denied", "reverted"})
+BACK: Final = frozenset({"refund", "reversal"})
+"""The kinds with which money of an earlier payment comes back."""
+
+_SIGNS: Final = {"out": -1, "into": 1, "": 0}
+
+
+class Movement(NamedTuple):
+    """A movement of money by the mark of a format; `sign` is -1 for money out, 0 if unknown."""
+
+    sign: int
+    kind: str
+    state: str
+
+
+def movement_of(notation: str, mark: str) -> Movement:
+    """Return the movement that a mark means in `mt940` or `ofx`."""
+    direction, kind, state = _TABLES[notation].get(mark.upper(), ("", "", "booked"))
+    return Movement(_SIGNS[direction], kind, state)
+
+
+def kind_of(cell: Any) -> str:
+    """Return `payment`, `repaid`, `refund`, `fee` or `reversal` if a cell names it; else empty."""
+    return _meaning("kinds", cell)
+
+
+def state_of(cell: Any) -> str:
+    """Return `booked`, `paid`, `pending`, `denied` or `reverted` if a cell says it; else empty."""
+    return _meaning("states", cell)
+
+
+def is_unbooked(cell: Any) -> bool:
+    """Tell whether a cell says that a payment is pending, denied or reverted."""
+    return state_of(cell) in _UNBOOKED
+
+
+def side_of(cell: Any) -> int:
+    """Return -1 for debit, 1 for credit, 0 if a cell names neither."""
+    return _SIGNS[_meaning("directions", cell)]
+
+
+def is_reversal(purpose: str | None) -> bool:
+    """Tell whether a purpose says that an earlier payment was returned."""
+    return _any_of("kinds", "reversal").search(plain(purpose or "")) is not None
+
+
+def is_pending(purpose: str | None) -> bool:
+    """Tell whether a purpose begins with a word for a line that is not booked yet."""
+    return _any_of("beginnings", "pending").match(plain(purpose or "")) is not None
+
+
+def order_of_country(text: str) -> DayOrder | None:
+    """Return the order of day and month in the only country whose banks use words of the text."""
+    found = [each for each in DayOrder if _any_of("orders", each).search(plain(text))]
+    return found[0] if len(found) == 1 else None
+
+
+def _meaning(table: str, cell: Any) -> str:
+    return _words(table).get(plain(cell), "") if isinstance(cell, str) else ""
+
+
+@lru_cache(maxsize=5)
+def _words(table: str) -> Mapping[str, str]:
+    every = _TABLES[table].items()
+    return {" ".join(e.split()): meant for meant, words in every for e in words.split("|")}
+
+
+@lru_cache(maxsize=4)
+def _any_of(table: str, name: str) -> re.Pattern[str]:
+    words = (each for each, meant in _words(table).items() if meant == name)
+    return re.compile(rf"\b(?:{'|'.join(words)})(?!\w)")
