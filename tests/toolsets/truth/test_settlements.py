@@ -200,6 +200,17 @@ async def test_a_corrected_reference_takes_its_edges_along() -> None:
     assert await settled(desk) == [("transaction", "Alder Ltd")]
 
 
+async def test_a_number_of_an_invoice_that_was_merged_is_settled_too() -> None:
+    desk = a_desk()
+    kept = await desk.entity(**BILL)
+    copy = await desk.entity(**{**BILL, "invoice_number": "INV-77-B"})
+    await desk.merge(copy, kept)
+    await desk.ingest({**PAYMENT, "invoice_reference": "INV-77-B"})
+
+    assert await settled(desk) == [("transaction", "Alder Ltd")]
+    assert await owed(desk) == {"EUR": "0"}
+
+
 async def test_an_invoice_that_turns_out_to_be_smaller_is_settled_no_more() -> None:
     desk = a_desk()
     await desk.ingest(PAYMENT)

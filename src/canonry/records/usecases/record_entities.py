@@ -425,8 +425,10 @@ async def _relate_payments(canon: Canon, work: Recording) -> None:
             spaces=frozenset((account.space,)), keys=tuple(sorted(texts)), entity_type=kind
         )
         pages = (await canon.state.bearers(query)).values() if texts else ()
-        stored = await own.things({each.id for page in pages for each in page.items} - met.keys())
-        met |= {e.id: _side(target_of(e), ()) for e in stored.values() if isinstance(e, Entity)}
+        # A number of an entity that was merged finds its survivor.
+        ids = {i for page in pages for each in page.items for i in (each.id, *each.members)}
+        stored = (await own.things(ids - met.keys())).values()
+        met |= {e.id: _side(target_of(e), ()) for e in stored if isinstance(e, Entity)}
     edges: dict[RelationId, tuple[RelationDraft, bool]] = {}
     for payment, invoice in pairs_of(met.values()):
         wanted, ends = relations_between(payment, invoice), (payment.id, invoice.id)
