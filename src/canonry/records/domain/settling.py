@@ -1,4 +1,4 @@
-"""Settlements: the payments that settle an invoice, and what is still owed on it."""
+"""Settlements: the payments that settle an invoice, and the amount that is still due on it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ REFERENCE: Final = "invoice_reference"
 
 OWED: Final = "owed"
 OWED_NAMES: Final = frozenset({OWED, "due", "open", "outstanding"})
-"""The names of the sum that is still to be paid on invoices."""
+"""The names of the sum of amounts that are still due on invoices."""
 
 _PARTY: Final = ("merchant_name", "merchant", "vendor_name")
 _CURRENCIES: Final = {
@@ -143,11 +143,11 @@ def shares_of(payment: Fields, invoices: Sequence[Fields]) -> Sequence[Fields]:
 
 
 def owed_on(invoice: Fields, parts: Collection[tuple[str, Fields]]) -> Decimal | str | None:
-    """Return what is still to be paid on an invoice; a text is the reason why it is unknown.
+    """Return the amount that is still due on an invoice; a text is the reason if it is unknown.
 
-    `parts` are the credit notes, payments and reversals with their types. One payment may be told
-    by the bank, a receipt and a mail: equal amounts of different types count once. Money of a
-    reversal is owed again, and a refund changes nothing.
+    `parts` are the credit notes, payments and reversals with their types. One payment may be
+    reported by the bank, a receipt and a mail: equal amounts of different types count once. Money
+    of a reversal is due again, and a refund does not count.
     """
     due, code, less = due_on(invoice), _code(invoice.get("currency")), Decimal()
     if due is None or state_of(invoice.get("status")) in {"paid", "reverted"}:

@@ -487,12 +487,12 @@ async def summarise_records(
 async def _owed_by_id(
     canon: Canon, account: Account, table: RecordTable
 ) -> Mapping[str, Decimal | str | None]:
-    """Return what is owed on each invoice, or why that is unknown.
+    """Return the amount that is still due on each invoice, or why it is unknown.
 
     A credit note that corrects no known invoice is in the result with that as its reason.
     """
     rows, own = table.rows, canon.within(account.space)
-    # Credit notes and returned debits lower and raise what is owed without settling it.
+    # Credit notes and returned debits change the amount due without settling it.
     others = [r.id for r in rows.values() if r.entity_type == CREDIT_NOTE or is_back(r.fields)]
     query = RelationQuery(spaces=frozenset((account.space,)), current=True)
     asked = [revised(query, rel_type=TruthRelation.SETTLES)]
