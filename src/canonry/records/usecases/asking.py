@@ -24,7 +24,9 @@ from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import FoundPassage, find_passages
 from canonry.records.domain import asking
-from canonry.records.domain.settling import (
+from canonry.records.domain.shown import shown_by
+from canonry.records.notation.money import is_unbooked
+from canonry.records.notation.settling import (
     CREDIT_NOTE,
     INVOICE,
     OWED,
@@ -33,8 +35,6 @@ from canonry.records.domain.settling import (
     owed_on,
     shares_of,
 )
-from canonry.records.domain.shown import shown_by
-from canonry.records.notation.money import is_unbooked
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound

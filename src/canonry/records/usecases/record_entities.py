@@ -30,7 +30,8 @@ from canonry.records.domain.assertions import (
     target_of,
     tied,
 )
-from canonry.records.domain.settling import (
+from canonry.records.domain.shown import foreseen
+from canonry.records.notation.settling import (
     INVOICE,
     PAYERS,
     REFERENCE,
@@ -38,7 +39,6 @@ from canonry.records.domain.settling import (
     pairs_of,
     relations_between,
 )
-from canonry.records.domain.shown import foreseen
 from canonry.records.usecases.records import (
     RecordReading,
     Similar,
