@@ -5,6 +5,7 @@ from typing import Any
 
 from canonry.log.entries import (
     AudienceChanged,
+    CallUndone,
     CausesLinked,
     ConflictWaived,
     EntitiesMerged,
@@ -27,6 +28,7 @@ from canonry.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    Restored,
     SaidAt,
     SceneCompleted,
     SceneDated,
@@ -69,6 +71,7 @@ from canonry.testing.things import (
     made,
 )
 from canonry.values.ids import (
+    CommitId,
     EntityId,
     EventId,
     FactId,
@@ -256,6 +259,13 @@ def golden_entries() -> tuple[Entry, ...]:
         ),
         ConflictWaived(proposal_id=ProposalId(one), other=two, reason="r"),
         AudienceChanged(thing_id=one, audience=("gm",), reason="r"),
+        Restored(thing_id=one, fields=WORDS, audience=("gm",)),
+        CallUndone(
+            commit_id=CommitId(one),
+            targets=(two,),
+            reason="r",
+            evidence=evidence("book", EvidenceKind.SOURCE),
+        ),
         Withdrawn(targets=(one, two), reason="r"),
         EntityRetold(
             entity_id=EntityId(one), standing=(ObservationId(two),), family=(EntityId(one),)

@@ -38,7 +38,7 @@ NEWER: Mapping[int, frozenset[str]] = {
         }
     ),
     2: frozenset({"audience.changed", "entity.disowned", "scene.extended", "thing.said_at"}),
-    3: frozenset({"fact.read"}),
+    3: frozenset({"call.undone", "fact.read", "thing.restored"}),
 }
 """The kinds that a version did not know yet."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar, cast
 
+from canonry.canon.canonization.undo_call import TOOLS
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
 from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, valid_time
 from canonry.canon.session.caller import Caller
@@ -223,6 +224,8 @@ async def desk_of(
     except InvalidInput as error:
         raise _with_example(error, caller.tool, arguments) from error
     caller.use(space.id)
+    if caller.idempotency_key is None and caller.tool in TOOLS:
+        caller = caller.asking({"call": canon.identities.fresh()})  # its commits are one call
     return await Desk(canon=canon, caller=caller, space=space).at_viewpoint(arguments)
 
 

@@ -8,6 +8,7 @@ from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, Wanted, desk_of, wa
 from canonry.assistant.rows import Row, filled, fitted, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each
 from canonry.assistant.tools import canon_tool
+from canonry.assistant.undoing import undo
 from canonry.assistant.upkeep import accept_upkeep
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
@@ -196,8 +197,11 @@ Decide = Callable[[Desk, Sequence[str], Arguments], Awaitable[Row]]
 async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     desk = await desk_of(canon, caller, arguments, "of", "other")
     desk.require_writable()
-    verdict = arguments["verdict"]
-    return {"verdict": verdict, **await _VERDICTS[verdict](desk, arguments["of"], arguments)}
+    verdict, of = arguments["verdict"], arguments.get("of", ())
+    if verdict != "undo" and not of:
+        _exactly(of, 1)
+    row = await _VERDICTS[verdict](desk, of, arguments)
+    return filled({"note": row.get("note")}) | {"verdict": verdict, **row}
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
@@ -400,6 +404,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
     "reveal": _reveal,
     "end": _end,
     "read": _read,
+    "undo": undo,
 }
 
 

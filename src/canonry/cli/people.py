@@ -305,7 +305,7 @@ decide = _command(
         "Make a decision. VERDICT: judge (let the rules decide), accept, reject or waive a "
         "proposal; merge two entities into the first, or separate them; split what documents say "
         "of an entity into another; retcon a statement that "
-        "never held; end a relation; read an unclear field of a document."
+        "never held; end a relation; read an unclear field of a document; undo your last call."
     ),
     "judge 01890a5d-ac96-774b-bcce-b302099a8057",
     "accept 01890a5d-ac96-774b-bcce-b302099a8057 --reason 'the book says so'",

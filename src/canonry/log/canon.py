@@ -6,12 +6,15 @@ the changes. Views rebuilt from the log therefore equal views that were kept up 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
+
+import msgspec
 
 from canonry.log.commits import Commit, stamped
 from canonry.log.entries import (
     THING_KINDS,
     AudienceChanged,
+    CallUndone,
     CausesLinked,
     ConflictWaived,
     EntitiesMerged,
@@ -36,6 +39,7 @@ from canonry.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    Restored,
     SaidAt,
     SceneCompleted,
     SceneDated,
@@ -99,6 +103,8 @@ def ids_of(entry: Entry) -> tuple[str, ...]:
             ids = (entry.entity_id, *entry.standing, *entry.family)
         case Withdrawn() | Erased():
             ids = entry.targets
+        case CallUndone():
+            ids = (entry.commit_id, *entry.targets)
         case Redacted():
             ids = entry.ids
         case _:
@@ -184,6 +190,8 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             _review(folding, entry)
         case AudienceChanged():
             reveal(folding, entry)
+        case Restored() | CallUndone():
+            _restore(folding, entry)
         case Withdrawn(targets=targets) | Erased(targets=targets):
             for target in targets:
                 _bury(folding, target)
@@ -270,6 +278,15 @@ def _retcon(
         return
     kind = {RelationRetconned: Relation, FactRetconned: Fact, EventRetconned: Event}[type(entry)]
     folding.learn(own, kind, entry.audience, retcon_reason=entry.reason, **fallen)
+
+
+def _restore(folding: Folding, entry: Restored | CallUndone) -> None:
+    if isinstance(entry, CallUndone):
+        return  # the other entries of its commit take the call back
+    if (kind := type(folding.get(entry.thing_id))) is not Tombstone:
+        hints = get_type_hints(kind)
+        fields = {name: msgspec.convert(e, hints[name]) for name, e in entry.fields.items()}
+        folding.learn(entry.thing_id, kind, entry.audience, **fields)
 
 
 def _revise_space(folding: Folding, entry: SpaceRevised) -> None:

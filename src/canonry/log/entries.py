@@ -42,6 +42,7 @@ from canonry.log.items.sources import (
 from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import (
+    CommitId,
     EntityId,
     EventId,
     FactId,
@@ -104,6 +105,7 @@ class EntityRetold:
     entity_id: EntityId
     standing: tuple[ObservationId, ...]
     family: tuple[EntityId, ...] = ()
+    audience: Audience = EVERYBODY
 
 
 @_change("scene.moved")
@@ -490,6 +492,26 @@ class AudienceChanged:
     evidence: tuple[Evidence, ...] = ()
 
 
+@_change("thing.restored")
+class Restored:
+    """An item has earlier values of these fields again, in their stored form."""
+
+    thing_id: str
+    fields: Mapping[str, Any]
+    audience: Audience = EVERYBODY
+
+
+@_change("call.undone")
+class CallUndone:
+    """The call whose first commit this is was taken back, together with these items."""
+
+    commit_id: CommitId
+    targets: tuple[str, ...]
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    audience: Audience = EVERYBODY
+
+
 @_change("space.erased")
 class Erased:
     """An operator erased the payloads of items; the hash chain keeps their commitments."""
@@ -539,6 +561,8 @@ Entry: TypeAlias = (
     | ProposalDeferred
     | ConflictWaived
     | AudienceChanged
+    | Restored
+    | CallUndone
     | Withdrawn
     | EntityRetold
     | Erased

@@ -22,7 +22,7 @@ from canonry.log.schemas.world_types import WORLD_RELATIONS
 from canonry.values.audience import Audience, covers
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import revised
-from canonry.values.ids import Space
+from canonry.values.ids import EntityId, Space
 from canonry.values.merge import join_all
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
@@ -282,19 +282,24 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
 
 def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
     """Make `separated` an entity of its own; no remaining member brings it any more."""
-    absorbed = absorbed_by(folding, entry.remaining)
-    kept = folding.get(entry.kept)
-    if isinstance(kept, Entity) and kept.veils:
-        alone = revised(kept, veils=_of_own(kept))
-        members = [e for e in map(folding.get, entry.remaining) if isinstance(e, Entity)]
-        absorbed |= {"veils": alone.veils, **_absorbed_by_some(members, alone)}
-    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
+    keep_members(folding, entry.kept, entry.remaining)
     folding.change(entry.separated, Entity, merged_into=None, brought=())
     for member in entry.remaining:
         entity = folding.get(member)
         if isinstance(entity, Entity) and entry.separated in entity.brought:
             left = tuple(each for each in entity.brought if each != entry.separated)
             folding.change(member, Entity, brought=left)
+
+
+def keep_members(folding: Folding, kept_id: EntityId, members: tuple[EntityId, ...]) -> None:
+    """Give a root these members, and the values that they add to it now."""
+    absorbed = absorbed_by(folding, members)
+    kept = folding.get(kept_id)
+    if isinstance(kept, Entity) and kept.veils:
+        alone = revised(kept, veils=_of_own(kept))
+        found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+        absorbed |= {"veils": alone.veils, **_absorbed_by_some(found, alone)}
+    folding.change(kept_id, Entity, members=members, **absorbed)
 
 
 def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.log import entries as log
-from canonry.log.folding import Folding, absorbed_by, bearer_key
+from canonry.log.folding import Folding, bearer_key, keep_members
 from canonry.log.items.entities import NEVER_SEEN, Entity, EntityDraft, EntityVeil, Sightings, alone
 from canonry.log.items.proposals import ProposalDraft
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, TurnDraft
 from canonry.log.items.sources import SnippetDraft, Source
-from canonry.log.items.veils import tells_of
+from canonry.log.items.veils import tells_of, veiled
 from canonry.log.schemas.identity_keys import KeyReader, borne_by
 from canonry.log.schemas.narrative import policy_of
 from canonry.log.schemas.schemas import EntitySchema
@@ -172,7 +172,7 @@ def unsay(folding: Folding, entry: log.KeysDisowned | log.EntityRetold) -> None:
 
 
 def _retell(folding: Folding, entry: log.EntityRetold) -> None:
-    """Rebuild the entity and its survivor from the standing observations.
+    """Rebuild the entity and its survivor from the standing observations, for all their readers.
 
     A disowned key stays disowned even if a standing observation has it.
     """
@@ -181,21 +181,31 @@ def _retell(folding: Folding, entry: log.EntityRetold) -> None:
         return
     said = [each for each in map(folding.get, entry.standing) if isinstance(each, Observation)]
     told = revised(entity, own={}, sightings=NEVER_SEEN, borne=())
-    for each in said:
+    for each in (one for one in said if tells_of(one, entity)):
         told = revised(told, **_learnt(folding, told, each, accumulate(each, policy_of)))
     borne = tuple(text for text in told.borne if text in entity.borne)
     folding.touched |= {bearer_key(entity.entity_type, text) for text in entity.borne}
-    folding.change(
-        entity.id,
-        Entity,
-        own=told.own,
-        sightings=told.sightings,
-        borne=borne,
-        updated_at=folding.commit.recorded_at,
-    )
+    if not entity.veils or (told.own, told.sightings) != (entity.own, entity.sightings):
+        now = folding.commit.recorded_at
+        changes = {"own": told.own, "sightings": told.sightings, "borne": borne}
+        folding.change(entity.id, Entity, **changes, updated_at=now)
+    if entity.veils:
+        folding.develop(entity.id, Entity, lambda now: {"veils": _forgotten(folding, now)})
+    for each in (one for one in said if not tells_of(one, entity)):
+        fields, seen = accumulate(each, policy_of), sighting_of(each)
+        folding.learn_more(entity.id, each.audience, own=fields, sightings=seen)
     root = folding.get(entity.merged_into or "")
     if isinstance(root, Entity):
-        folding.change(root.id, Entity, **absorbed_by(folding, root.members))
+        keep_members(folding, root.id, root.members)
+
+
+def _forgotten(folding: Folding, entity: Entity) -> tuple[EntityVeil, ...]:
+    """Return the secret parts of an entity without its observations; only their readers notice."""
+    blank = {"own": dict[str, Any](), "sightings": NEVER_SEEN}
+    told = revised(entity, veils=tuple(revised(veil, **blank) for veil in entity.veils))
+    for veil in entity.veils:
+        told = revised(told, veils=veiled(told, veil.audience, folding.commit.position))
+    return told.veils
 
 
 def _disown(folding: Folding, entry: log.KeysDisowned) -> None:

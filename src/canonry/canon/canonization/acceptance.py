@@ -28,6 +28,7 @@ from canonry.canon.judging.known_things import (
     retold,
 )
 from canonry.canon.judging.relation_lines import is_told_of, line_of, restates
+from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of, states_changed, tags_begun_by
 from canonry.canon.judging.state_tags import (
@@ -42,12 +43,10 @@ from canonry.canon.judging.state_tags import (
 from canonry.log.entries import (
     CausesLinked,
     Entry,
-    EventRetconned,
     EvidenceLinked,
     FactRetconned,
     Made,
     RelationEnded,
-    RelationRetconned,
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation, SaidAgain
@@ -141,18 +140,9 @@ def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) 
             yield FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
         return
     thing = desk.view.thing(rival)
-    match thing:
-        case Fact():
-            yield FactRetconned(fact_id=thing.id, replaced_by=FactId(by), reason=reason)
-            for held in tags_begun_by(thing, desk.view):
-                yield from _undone(desk, held, f"retcon:{thing.id}:{held.tag}")
-        case Relation():
-            replaced_by = RelationId(by)
-            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced_by, reason=reason)
-        case Event():
-            yield EventRetconned(event_id=thing.id, replaced_by=None, reason=reason)
-        case _:
-            return
+    yield from retcon_of(thing, reason, replaced_by=None if isinstance(thing, Event) else by)
+    for held in tags_begun_by(thing, desk.view) if isinstance(thing, Fact) else ():
+        yield from _undone(desk, held, f"retcon:{rival}:{held.tag}")
 
 
 def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:

@@ -93,9 +93,14 @@ class Judgement:
     wanted: frozenset[Lookup]
 
 
-def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
-    """Return the id of the commit that decides a proposal, equal in each attempt and process."""
-    return CommitId(derived_id(CommitId(proposal_id), "canonization"))
+def commit_of_proposal(proposal: Proposal) -> CommitId:
+    """Return the id of the commit that decides a proposal, equal in each attempt and process.
+
+    A proposal whose decision was undone can be decided again.
+    """
+    changed = proposal.changed_at
+    again = "" if changed == proposal.position else f":{changed}"
+    return CommitId(derived_id(CommitId(proposal.id), f"canonization{again}"))
 
 
 def foreseen(candidate: Candidate) -> set[Lookup]:
@@ -160,7 +165,7 @@ def decide(
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal_id = candidate.proposal.id
-    commit_id = commit_of_proposal(proposal_id)
+    commit_id = commit_of_proposal(candidate.proposal)
     new_id = new_id or partial(derived_id, commit_id)
     viewer = viewer_of(candidate.proposal.audience)
     before, all_known = SliceView(known, policy, viewer), known
@@ -224,7 +229,7 @@ def _without_wrong(
     if view.wanted:
         return candidate, known, ()
     entries = (*entries, *more.entries)
-    commit_id = commit_of_proposal(proposal.id)
+    commit_id = commit_of_proposal(proposal)
     draft = Draft(id=commit_id, space=proposal.space, actor=actor, tool="", entries=entries)
     commit = _in_log(draft, Position(proposal.position), proposal.created_at)
     return candidate, known.after(fold(commit, known.things)), gone
@@ -505,6 +510,7 @@ class Judging:
             actor=self.caller.actor,
             tool=self.caller.tool,
             entries=judgement.entries,
+            request=self.caller.request,
         )
 
     def catch_up(self) -> Slice:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.commands.retcons import retcon_fact, retcon_relation, retracted_for
+from canonry.canon.commands.retcons import retcon_fact, retracted_for
 from canonry.canon.judging.relation_lines import counted
+from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -14,19 +15,12 @@ from canonry.canon.session.commit_change import (
     Receipt,
     answered,
     commit_change,
+    known_to,
     require_standing,
 )
 from canonry.canon.session.lookup import require
 from canonry.canon.session.paging import every_match
-from canonry.log.entries import (
-    THING_KINDS,
-    EntityRetconned,
-    Entry,
-    EventRetconned,
-    FactResumed,
-    RelationResumed,
-    SceneSummarised,
-)
+from canonry.log.entries import THING_KINDS, Entry, FactResumed, RelationResumed, SceneSummarised
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, FactType, Relation
@@ -356,37 +350,35 @@ async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon
     done = not isinstance(now, Retconnable) or now.level is CanonLevel.RETCONNED
     if done and await answered(canon, caller, thing.space) is None:
         return None
-    match thing:
-        case Fact():
-            return await retcon_fact(
-                canon,
-                caller,
-                thing.id,
-                reason=retcon.reason,
-                replacement=None,
-                authority=retcon.authority,
-                evidence=retcon.evidence,
-            )
-        case Relation():
-            return await retcon_relation(canon, caller, thing.id, reason=retcon.reason)
-        case Event() | Entity():
-            return await _retcon_alone(canon, caller, thing, retcon.reason)
+    if not isinstance(thing, Fact):
+        return await _retcon_alone(canon, caller, thing, retcon.reason)
+    return await retcon_fact(
+        canon,
+        caller,
+        thing.id,
+        reason=retcon.reason,
+        replacement=None,
+        authority=retcon.authority,
+        evidence=retcon.evidence,
+    )
 
 
 async def _retcon_alone(
-    canon: Canon, caller: Caller, thing: Event | Entity, reason: str
+    canon: Canon, caller: Caller, thing: Relation | Event | Entity, reason: str
 ) -> Receipt:
-    """Retcon an item that belongs to no line."""
+    """Retcon an item that states nothing in words."""
 
     async def prepare(_: NewId) -> Change:
-        now = await require(canon, caller, type(thing), thing.id)
+        seen = await require(canon, caller, type(thing), thing.id)
+        now = await known_to(canon, seen, seen.audience)
         require_standing(now)
-        reads = frozenset((thing_key(now.id),))
-        if isinstance(now, Entity):
-            gone = EntityRetconned(entity_id=now.id, replaced_by=None, reason=reason)
-            return Change(entries=(gone,), reads=reads)
-        fallen = EventRetconned(event_id=now.id, replaced_by=None, reason=reason)
-        return Change(entries=(fallen, *await retracted_for(canon, now)), reads=reads, settles=True)
+        again = () if isinstance(now, Entity) else await retracted_for(canon, now)
+        return Change(
+            entries=(*retcon_of(now, reason), *again),
+            reads=frozenset((thing_key(now.id),)),
+            audience=now.audience,
+            settles=True,
+        )
 
     return await commit_change(canon, caller, thing.space, prepare)
 

@@ -1,10 +1,10 @@
-"""Retcon facts and relations, and restore the statements that they had ended."""
+"""Retcon facts, and restore the statements that a claim had retconned."""
 
 from dataclasses import replace
 from functools import partial
 
 from canonry.canon.judging.known_things import Backing, make_fact
-from canonry.canon.judging.retractions import states_undone
+from canonry.canon.judging.retractions import resumed_item, states_undone
 from canonry.canon.judging.standing_statements import reading_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -17,17 +17,11 @@ from canonry.canon.session.commit_change import (
     require_standing,
 )
 from canonry.canon.session.lookup import commit_at, require, require_evidence
-from canonry.log.entries import (
-    Entry,
-    FactRead,
-    FactResumed,
-    FactRetconned,
-    Made,
-    RelationResumed,
-    RelationRetconned,
-)
+from canonry.log.canon import ids_of
+from canonry.log.entries import Entry, FactRead, FactRetconned, Made
 from canonry.log.folding import thing_key
 from canonry.log.items.facts import Event, Fact, Relation
+from canonry.values.audience import EVERYBODY
 from canonry.values.ids import FactId, NewId
 from canonry.values.provenance import Authority, Evidence
 
@@ -93,16 +87,10 @@ async def retracted_for(canon: Canon, item: Fact | Relation | Event) -> tuple[En
     if item.proposal_id is None:
         return ()
     commit = await commit_at(canon, item.space, item.position)
-    found: list[Entry] = []
-    for entry in () if commit is None else commit.entries:
-        match entry:
-            case FactRetconned(fact_id=one, replaced_by=item.id):
-                found.append(FactResumed(fact_id=one, fallen=item.id))
-            case RelationRetconned(relation_id=one, replaced_by=item.id):
-                found.append(RelationResumed(relation_id=one, fallen=item.id))
-            case _:
-                pass
-    return tuple(found)
+    entries = () if commit is None else commit.entries
+    ids = [ids_of(e)[0] for e in entries if getattr(e, "replaced_by", None) == item.id]
+    found = (await canon.store_of_all.state.things(ids)).values()
+    return tuple(resumed_item(one, item.id, EVERYBODY) for one in found)
 
 
 async def _replacement(
@@ -121,29 +109,3 @@ async def _replacement(
     read = partial(reading_of, made.thing.id, statement, {}, fact.involved)
     said, looked = await judged_by(canon, backing.space, read, fact.audience)
     return (made, said), looked
-
-
-async def retcon_relation(
-    canon: Canon, caller: Caller, relation_id: str, *, reason: str
-) -> Receipt:
-    """Retcon the relation; items that it ended hold again until their next successor begins.
-
-    Raises:
-        NotFound: `relation.unknown`.
-        Conflict: `relation.retconned`.
-    """
-    space = (await require(canon, caller, Relation, relation_id)).space
-
-    async def prepare(_: NewId) -> Change:
-        seen = await require(canon, caller, Relation, relation_id)
-        relation = await known_to(canon, seen, seen.audience)
-        require_standing(relation)
-        fallen = RelationRetconned(relation_id=relation.id, replaced_by=None, reason=reason)
-        return Change(
-            entries=(fallen, *await retracted_for(canon, relation)),
-            reads=frozenset((thing_key(relation.id),)),
-            audience=relation.audience,
-            settles=True,
-        )
-
-    return await commit_change(canon, caller, space, prepare)

@@ -21,7 +21,7 @@ from canonry.canon.session.lookup import require, require_universe
 from canonry.canon.session.paging import every_item, first_items
 from canonry.canon.session.snippets import digest_of, first_of, next_index, root_of, snippets_of
 from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut
-from canonry.log.entries import Made
+from canonry.log.entries import Made, Tombstone
 from canonry.log.folding import snippets_key, thing_key
 from canonry.log.items.sources import SnippetDraft, Source, SourceDraft, SourceType
 from canonry.values.audience import EVERYBODY, Audience
@@ -286,9 +286,12 @@ async def import_document(
     found = [each async for each in sources if each.source_type is source_type]
     known = [each for each in found if each.audience == given.audience]
     making = _making(caller, given, excerpts, source_type)
-    (source,) = await made_before(canon, making, space, SourceDraft) or (
-        await _source_among(canon, known, given, excerpts),
-    )
+    while made := await made_before(canon, making, space, SourceDraft):
+        now = await canon.within(space).thing(made[0].id)
+        if not isinstance(now, Tombstone):
+            break
+        making = step(making, f"after {now.position}")  # it was told before, and taken back
+    (source,) = made or (await _source_among(canon, known, given, excerpts),)
     if source is None:
         new = NewSource(
             space=space,

@@ -1,45 +1,80 @@
 """Retract a wrong item: its own retcon, and the states that it began or ended."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any, Final
 
 from canonry.canon.judging.known_things import Backing, labelled_for
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import tags_begun_by
 from canonry.canon.judging.state_tags import changes_of, resumed, stated_tag, undone
 from canonry.log.entries import (
+    EntityRetconned,
     Entry,
     EventRetconned,
     FactResumed,
     FactRetconned,
     Made,
+    RelationResumed,
     RelationRetconned,
+    Restored,
 )
+from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation
 from canonry.values.attributes.table import attribute_of_word
+from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
 from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
 from canonry.values.state_tags import excluded_by
+
+_RETCONS: Final[Mapping[type, Any]] = {
+    Entity: EntityRetconned,
+    Event: EventRetconned,
+    Fact: FactRetconned,
+    Relation: RelationRetconned,
+}
+
+
+def retcon_of(
+    item: object, reason: str, audience: Audience = EVERYBODY, *, replaced_by: str | None = None
+) -> Iterator[Entry]:
+    """Yield the retcon of an item, for these readers; an entity is retconned for everybody."""
+    if (kind := _RETCONS.get(type(item))) is not None:
+        own, *others = kind.__slots__
+        some: Any = item
+        to = {"audience": audience} if "audience" in others else {}
+        yield kind(**{own: some.id}, replaced_by=replaced_by, reason=reason, **to)
+
+
+def resumed_item(item: Any, fallen: str | None, audience: Audience) -> Entry:
+    """Return the entry by which an item is canon or holds again, because `fallen` is retracted."""
+    match item:
+        case Fact():
+            return FactResumed(fact_id=item.id, fallen=fallen, audience=audience)
+        case Relation():
+            return RelationResumed(relation_id=item.id, fallen=fallen, audience=audience)
+        case _:
+            canon = {"level": CanonLevel.CANON.value, "replaced_by": None, "retcon_reason": None}
+            fields = {name: each for name, each in canon.items() if hasattr(item, name)}
+            return Restored(thing_id=item.id, fields=fields, audience=audience)
 
 
 def retracted(
     view: SliceView, new_id: NewId, wrong: Fact | Event | Relation, reason: str
 ) -> tuple[Entry, ...]:
     """Return the entries that retcon a wrong item, its own first."""
-    if isinstance(wrong, Event):
-        return (EventRetconned(event_id=wrong.id, replaced_by=None, reason=reason),)
-    if isinstance(wrong, Relation):
-        return (RelationRetconned(relation_id=wrong.id, replaced_by=None, reason=reason),)
+    if not isinstance(wrong, Fact):
+        return tuple(retcon_of(wrong, reason))
     backing = Backing(
         space=wrong.space,
         authority=wrong.authority,
         confidence=wrong.confidence,
         evidence=wrong.evidence,
     )
-    fallen = FactRetconned(fact_id=wrong.id, replaced_by=None, reason=reason)
     states, _ = states_undone(new_id, backing, wrong, reason, view, instead=None)
-    return (fallen, *states)
+    return (*retcon_of(wrong, reason), *states)
 
 
 def states_undone(

@@ -28,6 +28,7 @@ from canonry.log.entries import (
     EntityRetold,
     Entry,
     Erased,
+    Made,
     Redacted,
     Thing,
     Tombstone,
@@ -39,6 +40,7 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Turn
 from canonry.log.items.sources import Snippet, Source, SourceType
+from canonry.log.observing import names_in
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.sealing import encode_entry, kind_of
@@ -136,6 +138,7 @@ async def with_entity(
             if each.source_id is not None:
                 cited[each.source_id] = None
     corrections, others = await _told_by(canon, tuple(cited))
+    found |= {each.id: each.was async for each in _taken_back(canon, entity.space, group)}
     withdrawn = [i async for i in _withdrawn_before(canon, entity.space, group)]
     found |= dict.fromkeys(corrections, "source")
     stays = [Mention(kind="source", id=each) for each in (*others, *withdrawn)]
@@ -308,12 +311,26 @@ async def _withdrawn_before(
     """Yield the withdrawn sources about the entities; the log still holds them."""
     known = (await canon.state.things((space,))).get(space)
     if not isinstance(known, Space) or known.kind is not SpaceKind.ACCOUNT:
-        return  # withdrawals happen only in accounts
+        return  # sources are withdrawn only in accounts
     async for commit, gone in withdrawals(canon, space):
         if not group.isdisjoint(_named_by(commit, EntityRetold)):
             for each in gone:
                 if each.was == THING_KINDS[Source]:
                     yield each.id
+
+
+async def _taken_back(
+    canon: Canon, space: SpaceId, group: frozenset[EntityId]
+) -> AsyncIterator[Tombstone]:
+    """Yield the withdrawn items about the entities; the log still holds them."""
+    after = ORIGIN
+    while page := await canon.ledger.read(space, after=after, limit=_COMMITS):
+        made = [e for commit in page for e in commit.entries if isinstance(e, Made)]
+        named = [e.thing.id for e in made if group & {*ids_of(e), *names_in((e,))}]
+        for each in (await canon.state.things(named)).values():
+            if isinstance(each, Tombstone):
+                yield each
+        after = page[-1].position
 
 
 async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:

@@ -152,11 +152,11 @@ def resumed(thing: Any, audience: Audience, at: int, fallen: str | None) -> Mapp
     """Return the changes of an item whose end by `fallen` is undone for an audience.
 
     An end that was recorded without a successor applies again. If only they knew of the end by
-    `fallen`, the end that others know of, if any, applies to them again. If `fallen` had retconned
-    the item, it is canon again, and its end stays.
+    `fallen`, the end that others know of, if any, applies to them again. If the item was retconned
+    in favour of `fallen`, or alone, it is canon again, and its end stays.
     """
     seen: Any = as_seen(thing, viewer_of(audience)) or thing
-    if fallen is not None and (seen.level, seen.replaced_by) == (CanonLevel.RETCONNED, fallen):
+    if (seen.level, seen.replaced_by) == (CanonLevel.RETCONNED, fallen):
         return _restored(thing, audience, at)
     own = next((veil for veil in thing.veils if veil.audience == audience), None)
     if fallen is not None and own is not None and own.superseded_by == fallen:

@@ -100,10 +100,12 @@ def rests_on(edge: Relation, sources: Iterable[str]) -> bool:
     return bool(cited) and not asked and cited <= set(sources)
 
 
-async def told_by(canon: Canon, account: Account, source: Source) -> ToldBySource:
-    """Return the contents of a source and of inner sources that came with no other source."""
-    sources, said = [source.id], [each async for each in _said_by(canon, account, source.id)]
-    async for member in _within(canon, account, source):
+async def told_by(canon: Canon, account: Account, *given: Source) -> ToldBySource:
+    """Return the contents of sources and of inner sources that came with no other source."""
+    sources = [each.id for each in given]
+    said = [each for i in sources async for each in _said_by(canon, account, i)]
+    inner = [each for source in given async for each in _within(canon, account, source)]
+    for member in (each for each in inner if each.id not in sources):
         theirs = [each async for each in _said_by(canon, account, member.id)]
         if not await _brought_by_others(canon, account, theirs, (*sources, member.id)):
             sources.append(member.id)
@@ -296,8 +298,17 @@ class _Withdrawing:
         )
 
 
-async def _begun(canon: Canon, account: Account, source: Source) -> _Withdrawing:
-    told = await told_by(canon, account, source)
+async def withdrawn_with(
+    canon: Canon, account: Account, reason: str, ids: Sequence[str], new_id: NewId
+) -> Sequence[Entry]:
+    """Return the entries that withdraw several sources of an account at once."""
+    found = (await canon.within(account.space).things(ids)).values()
+    work = await _begun(canon, account, *(each for each in found if isinstance(each, Source)))
+    return (await _entries(canon, work, new_id, reason))[0]
+
+
+async def _begun(canon: Canon, account: Account, *sources: Source) -> _Withdrawing:
+    told = await told_by(canon, account, *sources)
     silent = {i: e for i, e in told.entities.items() if i not in told.standing}
     named = await _named_by_others(canon, account, told, silent)
     nothing = silent.keys() - named.keys()

@@ -1,0 +1,281 @@
+"""Undo a call: retract what its commits did, or do again what an undo retracted, in one commit.
+
+A call is the commits of one caller with one request. What ends or holds again by a retraction is
+computed as for any other one.
+"""
+
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeAlias, cast
+
+import msgspec
+
+from canonry.canon.judging.retractions import resumed_item, retcon_of
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import Attempt, Change, Receipt, commit_change
+from canonry.canon.session.paging import every_item
+from canonry.canon.session.traversal import separated
+from canonry.log import entries as log
+from canonry.log.canon import ids_of
+from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.folding import ANY
+from canonry.log.items.proposals import ProposalDraft, ProposalStatus
+from canonry.log.items.scenes import SceneStatus, Turn
+from canonry.log.items.sources import SourceDraft
+from canonry.log.observing import entry_audience, names_in
+from canonry.values.errors import Conflict, NotFound
+from canonry.values.ids import CommitId, EntityId, NewId, SpaceId
+from canonry.values.observations import ObservationDraft
+from canonry.values.provenance import CanonLevel
+
+TOOLS: Final = frozenset({"propose", "tell", "decide"})
+"""The tools whose calls can be undone."""
+_REACH: Final = 2_000
+"""The number of newest commits that are searched for the call."""
+_AGAIN: Final = {2, 4, 6, 8}
+_NOT_MADE: Final = (log.Made, log.FactRead, log.EvidenceLinked, log.CausesLinked, log.SceneExtended)
+
+Withdraw: TypeAlias = Callable[[str, Sequence[str], NewId], Awaitable[Sequence[log.Entry]]]
+"""Returns, for a reason, the entries that withdraw sources of an account."""
+
+
+async def undo_call(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    *,
+    reason: str,
+    undo_id: str | None = None,
+    withdraw: Withdraw | None = None,
+) -> Receipt:
+    """Take back the caller's last call in the space that did something, or the undo `undo_id`.
+
+    `withdraw` is given for an account, where items rest on sources.
+
+    Raises:
+        NotFound: `undo.nothing`, the caller has no such call.
+        Conflict: `undo.rests-on`, with the ids of later items that rest on what it did.
+    """
+
+    async def prepare(attempt: Attempt) -> Change:
+        after = Position(max(ORIGIN, attempt.position - _REACH))
+        log_end = await canon.ledger.read(space, after=after, limit=_REACH)
+        for call in _calls(log_end, caller, undo_id):
+            undoing = _Undoing(canon=canon, caller=caller, reason=reason, **call)
+            if entries := await undoing.entries(attempt, withdraw):
+                return Change(entries=entries, reads=frozenset((ANY,)), settles=True)
+        message = "You have no call here that can be undone. Retcon the wrong item instead."
+        raise NotFound("undo.nothing", message, kind="call")
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+def _undone_by(commit: Commit) -> str | None:
+    """Return the first commit of the call that a commit undoes."""
+    match commit.entries[0]:
+        case log.CallUndone(commit_id=first) | log.Redacted(kind="call.undone", ids=(first, *_)):
+            return first
+        case _:
+            return None
+
+
+def _calls(
+    log_end: Sequence[Commit], caller: Caller, undo_id: str | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the caller's calls that can be undone, newest first; or the undo with this id.
+
+    Each has the id by which it is undone, its commits, and those of later calls.
+    """
+    groups: dict[tuple[str | None, ...], list[Commit]] = {}
+    undos: dict[str, tuple[str, int]] = {}  # the call that an undo is about, and its depth
+    last: dict[str, str] = {}
+    for one in log_end:
+        by, first = one.actor, _undone_by(one)
+        groups.setdefault((by.agent_id, by.user, one.tool, one.request or one.id), []).append(one)
+        if first is not None:
+            root, depth = undos.get(first, (first, 0))
+            undos[one.id], last[root] = (root, depth + 1), one.id
+    calls = {commits[0].id: commits for commits in groups.values()}
+    gone = {root for root, undo in last.items() if undos[undo][1] % 2}
+    for (agent, user, tool, _), (begun, *_) in reversed(groups.items()):
+        root, depth = undos.get(begun.id, (begun.id, 0))
+        mine = (agent, user) == (caller.actor.agent_id, caller.actor.user) and tool in TOOLS
+        seen = caller.viewer.sees(entry_audience(begun.entries[0]))
+        meant = last.get(root) == undo_id if depth else undo_id is None and root not in gone
+        if mine and seen and meant and root in calls:
+            again = [one for one in log_end if undos.get(one.id) in {(root, n) for n in _AGAIN}]
+            past, told = {*gone, *undos, root}, [*calls[CommitId(root)], *again]
+            others = (one for i, call in calls.items() if i not in past for one in call)
+            later = [one for one in others if one.position > told[0].position and depth % 2 == 0]
+            before = [one for one in log_end if one.position == told[0].position - 1]
+            told = [*(one for one in before if _made_document(one, told)), *told]
+            yield {"first": begun.id, "commits": told, "later": later, "redoes": depth % 2 == 1}
+
+
+def _made_document(commit: Commit, told: Iterable[Commit]) -> bool:
+    """Tell whether a commit made the document of a call; equal documents share its id."""
+    made = commit.entries[0]
+    named = names_in(entry for one in told for entry in one.entries)
+    return not commit.request and isinstance(made, log.Made) and made.thing.id in set(named)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Undoing:
+    """The undo of one call, with the items that it made and changed, as they are and were."""
+
+    canon: Canon
+    caller: Caller
+    reason: str
+    first: CommitId
+    commits: Sequence[Commit]
+    later: Sequence[Commit]
+    redoes: bool
+    now: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Any] = field(default_factory=dict)
+    made: Mapping[str, log.ThingDraft] = field(default_factory=dict)
+
+    async def entries(self, new_id: NewId, withdraw: Withdraw | None) -> tuple[log.Entry, ...]:
+        """Return the entries of the undo; none if the call did nothing that stands."""
+        told = [entry for commit in self.commits for entry in commit.entries]
+        self.made = {entry.thing.id: entry.thing for entry in told if isinstance(entry, log.Made)}
+        ids, state = {one for entry in told for one in ids_of(entry)}, self.canon.store_of_all.state
+        self.now = await state.things(ids)
+        start = Position(self.commits[0].position - 1)
+        self.before = await state.things_as_known_at(ids - self.made.keys(), start)
+        drafts = [one for one in self.made.values() if self._is_there(one.id)]
+        sources = [one.id for one in drafts if isinstance(one, SourceDraft)]
+        if self.redoes:
+            entries = [again for entry in told for again in self._again(entry)]
+        elif withdraw is not None and sources:
+            entries = [*await withdraw(self.reason, sources, new_id)]
+        else:
+            entries = [e for entry in reversed(told) for e in self._taken_back(entry)]
+            entries += [each async for each in self._withdrawn(drafts)]
+        if not entries:
+            return ()
+        self._require_free(told)
+        undone = log.CallUndone(
+            commit_id=self.first,
+            targets=tuple(sorted({one for entry in entries for one in ids_of(entry)})),
+            reason=self.reason,
+            audience=entry_audience(told[0]),
+        )
+        return (undone, *entries)
+
+    def _is_there(self, thing_id: str) -> bool:
+        thing = self.now.get(thing_id, log.Tombstone)
+        gone = getattr(thing, "level", None) is CanonLevel.RETCONNED
+        return not gone and not isinstance(thing, log.Tombstone)
+
+    def _require_free(self, told: Iterable[log.Entry]) -> None:
+        """Refuse to undo a call on which later items rest that the caller may see."""
+        changed = {one for e in told if not isinstance(e, _NOT_MADE) for one in ids_of(e)}
+        resting: list[str] = []
+        for entry in (entry for commit in self.later for entry in commit.entries):
+            draft = entry.thing if isinstance(entry, log.Made) else None
+            if isinstance(draft, ProposalDraft):
+                continue  # what it became rests on the call, if it was accepted
+            named = {*ids_of(entry), *names_in((entry,))} & self.made.keys()
+            met = named or (draft is None and not changed.isdisjoint(ids_of(entry)))
+            if met and self.caller.viewer.sees(entry_audience(entry)):
+                resting.append(ids_of(entry)[0])
+        if resting:
+            message = "Later items rest on what this call did. Retcon them first."
+            raise Conflict("undo.rests-on", message, conflicts=list(dict.fromkeys(resting)))
+
+    def _taken_back(self, entry: log.Entry) -> Iterator[log.Entry]:  # noqa: C901, PLR0912 - a case each
+        """Yield the entries that retract one entry of the call."""
+        own, to, reason = ids_of(entry)[0], entry_audience(entry), self.reason
+        thing: Any = self.now.get(own)
+        if not self._is_there(own) and not hasattr(entry, "replaced_by"):
+            return
+        restored = partial(log.Restored, thing_id=own, audience=to)
+        match entry:
+            case log.Made():
+                yield from retcon_of(thing, reason, to)
+            case _ if own in self.made:
+                return
+            case (
+                log.FactRetconned(replaced_by=by)
+                | log.RelationRetconned(replaced_by=by)
+                | log.EventRetconned(replaced_by=by)
+                | log.EntityRetconned(replaced_by=by)
+            ):
+                yield resumed_item(thing, by, to)
+            case log.FactSuperseded(superseded_by=by) | log.RelationEnded(superseded_by=by):
+                if by is None or "tag" in thing.properties:
+                    yield resumed_item(thing, by, to)
+            case log.FactResumed() if "tag" in thing.properties:
+                was = self.before[own]
+                end = {"until": was.until, "superseded_by": was.superseded_by}
+                yield log.FactSuperseded(fact_id=thing.id, **end, audience=to)
+            case log.EntitiesMerged(merged=gone):
+                yield from separated(self.now[gone], thing, reason).entries
+            case log.EntitiesUnmerged(separated=one):
+                members = self.now[one].members
+                yield log.EntitiesMerged(kept=thing.id, merged=one, members=members, reason=reason)
+            case log.AudienceChanged() if own in self.before:
+                was = self.before[own]
+                yield log.AudienceChanged(thing_id=own, audience=was.audience, reason=reason)
+            case log.ProposalDecided() if thing.decision is not None:
+                yield restored(fields={"status": ProposalStatus.PENDING.value, "decision": None})
+            case log.ConflictWaived(other=other):
+                yield restored(fields=_without(thing, waived=other))
+            case log.EvidenceLinked(evidence=cited, again=again) if not to:
+                more = {} if again is None else {"again": again}
+                yield restored(fields=_without(thing, evidence=cited, **more))
+            case log.SceneCompleted():
+                fields = {"status": SceneStatus.ACTIVE.value, "outcomes": (), "summary": None}
+                yield restored(fields={**fields, "completed_at": None})
+            case log.ScenePlaced():
+                yield log.ScenePlaced(scene_id=thing.id, location_ref=None)
+            case _:
+                return
+
+    def _again(self, entry: log.Entry) -> Iterator[log.Entry]:
+        """Yield the entries that do again what an undo took back."""
+        thing = self.now.get(ids_of(entry)[0])
+        if not isinstance(entry, log.Made) or isinstance(thing, log.Tombstone):
+            yield entry
+        elif thing is not None and not self._is_there(thing.id):
+            yield resumed_item(thing, None, entry_audience(entry))
+
+    async def _withdrawn(self, drafts: Iterable[log.ThingDraft]) -> AsyncIterator[log.Entry]:
+        """Yield the entries that withdraw told words, and observations of known entities."""
+        tells = self.commits[0].tool == "tell"
+        gone: list[str] = []
+        said: list[ObservationDraft] = []
+        for each in drafts:
+            if isinstance(each, ObservationDraft):
+                said += [each] if each.entity_id not in self.made else []
+            elif tells or getattr(self.now[each.id], "status", "") is ProposalStatus.PENDING:
+                gone.append(each.id)
+        turns = [self.now[one] for one in gone if isinstance(self.now[one], Turn)]
+        gone += [each.id for each in said]
+        if gone:
+            yield log.Withdrawn(targets=tuple(gone), reason=self.reason)
+        scene = self.now[turns[0].scene_id] if turns else None
+        if scene is not None and scene.turn_count == turns[0].index + len(turns):
+            yield log.Restored(thing_id=scene.id, fields={"turn_count": turns[0].index})
+        newest = self.canon.store_of_all.state.observations_newest
+        for about in dict.fromkeys(one.entity_id for one in said):
+            every = [e async for e in every_item(partial(newest, (EntityId(about),)))]
+            standing = tuple(e.id for e in reversed(every) if e.id not in gone)
+            widest = min((e.audience for e in said if e.entity_id == about), key=len)
+            yield log.EntityRetold(entity_id=about, standing=standing, audience=widest)
+
+
+def _without(thing: Any, **gone: Any) -> Mapping[str, Any]:
+    """Return fields without one value each, in their stored form."""
+    left = {name: [e for e in getattr(thing, name) if e != one] for name, one in gone.items()}
+    return cast("Mapping[str, Any]", msgspec.to_builtins(left))
