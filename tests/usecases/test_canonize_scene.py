@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.canonization.canonize_scene import canonize_scene, proposals_of
-from canonry.canon.canonization.decide_proposals import commit_of_proposal
 from canonry.log.entries import ProposalDecided
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -15,7 +14,7 @@ from canonry.log.schemas.narrative import EntityType
 from canonry.testing.things import MIDDLE_EARTH, a_decision, a_proposal, a_turn, an_event, ident
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Conflict, NotFound
-from canonry.values.ids import ProposalId, SceneId
+from canonry.values.ids import CommitId, ProposalId, SceneId, derived_id
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
@@ -65,7 +64,7 @@ async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() ->
     await stage.canonize()
 
     for one in (good, weak):
-        commit = await stage.canon.ledger.find(commit_of_proposal(ProposalId(one)))
+        commit = await stage.canon.ledger.find(CommitId(derived_id(CommitId(one), "canonization")))
         assert commit is not None
         decided = [e.proposal_id for e in commit.entries if isinstance(e, ProposalDecided)]
         assert decided == [one]

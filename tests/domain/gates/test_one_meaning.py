@@ -7,7 +7,8 @@ import pytest
 
 from canonry.canon.canonization.decide_proposals import ProposalVerdict
 from canonry.canon.commands.facts import create_fact
-from canonry.canon.commands.retcons import retcon_fact, retcon_relation
+from canonry.canon.commands.retcon_things import Retcon, retcon_thing
+from canonry.canon.commands.retcons import retcon_fact
 from canonry.canon.judging.contents import FactContent
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation
@@ -185,7 +186,7 @@ async def take_back(stage: Stage, thing_id: str | None, instead: str | None = No
     """Retcon a fact or a relation; a fact is said otherwise `instead`."""
     thing = await stage.thing(thing_id)
     if isinstance(thing, Relation):
-        await retcon_relation(stage.canon, a_caller(), thing.id, reason="It was wrong.")
+        await retcon_thing(stage.canon, a_caller(), thing.id, Retcon(reason="It was wrong."))
         return
     await retcon_fact(
         stage.canon,

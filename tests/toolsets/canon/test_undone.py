@@ -25,7 +25,7 @@ from tests.toolsets.canon.playing import at_the_desk
 
 pytestmark = pytest.mark.anyio
 
-MORE = [
+MORE: list[dict[str, Any]] = [
     {"kind": "entity", "name": "Zed Kay", "type": "character", "tags": ["alive"]},
     {"kind": "entity", "name": "Inn", "type": "location"},
     {"kind": "entity", "name": "The Inn of Marrow", "type": "location"},
