@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-import msgspec
-
 from canonry.log.commits import Commit, stamped
 from canonry.log.entries import (
     THING_KINDS,
@@ -65,6 +63,7 @@ from canonry.log.items.sources import Source
 from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, reveal, unsay
 from canonry.values.fields import revised, spread
 from canonry.values.ids import EntityId, EventId, ObservationId, Space
+from canonry.values.json_values import read_value
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
 
@@ -285,7 +284,7 @@ def _restore(folding: Folding, entry: Restored | CallUndone) -> None:
         return  # the other entries of its commit take the call back
     if (kind := type(folding.get(entry.thing_id))) is not Tombstone:
         hints = get_type_hints(kind)
-        fields = {name: msgspec.convert(e, hints[name]) for name, e in entry.fields.items()}
+        fields = {name: read_value(e, hints[name]) for name, e in entry.fields.items()}
         folding.learn(entry.thing_id, kind, entry.audience, **fields)
 
 

@@ -1,7 +1,7 @@
 """Undo a call: retract what its commits did, or do again what an undo retracted, in one commit.
 
-A call is the commits of one caller with one request. What ends or holds again by a retraction is
-computed as for any other one.
+A call is the commits of one caller with one request. Ends and resumptions that follow from a
+retraction are computed as for any other one.
 """
 
 from collections.abc import (
@@ -16,8 +16,6 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
-
-import msgspec
 
 from canonry.canon.judging.retractions import resumed_item, retcon_of
 from canonry.canon.session.caller import Caller
@@ -35,6 +33,7 @@ from canonry.log.items.sources import SourceDraft
 from canonry.log.observing import entry_audience, names_in
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, EntityId, NewId, SpaceId
+from canonry.values.json_values import decode_json, encode_json
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import CanonLevel
 
@@ -278,4 +277,4 @@ class _Undoing:
 def _without(thing: Any, **gone: Any) -> Mapping[str, Any]:
     """Return fields without one value each, in their stored form."""
     left = {name: [e for e in getattr(thing, name) if e != one] for name, one in gone.items()}
-    return cast("Mapping[str, Any]", msgspec.to_builtins(left))
+    return cast("Mapping[str, Any]", decode_json(encode_json(left)))
