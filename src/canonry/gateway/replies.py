@@ -267,6 +267,48 @@ BOOLEAN: Final = Field({"type": "boolean"})
 OBJECT: Final = Field({"type": "object", "additionalProperties": True}, dict)
 
 
+# Shapes of a contract: its schemas declare the fields, and we add only where their values are.
+
+
+def published_shape(
+    schema: Schema, known: Mapping[str, Field], /, **sources: str | Read | Field | None
+) -> Shape:
+    """Return the shape of objects with a published schema.
+
+    `known` are the fields of its references by name. `sources` are those of fields whose values are
+    no attributes of the same name; None: the caller of the shape gives the value.
+    """
+    fields = {}
+    for name, each in schema["properties"].items():
+        source = sources.get(name, "")
+        if not isinstance(source, Field):
+            source = published_field(each, known).of(source)
+        fields[name] = source
+    return Shape(**fields)
+
+
+def published_field(schema: Schema, known: Mapping[str, Field]) -> Field:
+    """Return the field of values with a published schema."""
+    match schema:
+        case {"$ref": str(target)}:
+            return known[target.rpartition("/")[2]]
+        case {"anyOf": [inner, {"type": "null"}]}:
+            return nullable(published_field(inner, known))
+        case {"type": [str(kind), "null"]}:
+            return nullable(published_field({**schema, "type": kind}, known))
+        case {"type": "array"}:
+            return array(published_field(schema["items"], known))
+        case {"properties": _}:
+            return published_shape(schema, known)
+        case _:
+            shown = _SHOWN.get(schema.get("format")) or _SHOWN.get(schema.get("type"))
+            return shown or Field(schema, nullable="type" not in schema)
+
+
+_SHOWN: Final[Mapping[Any, Field]] = {"date-time": INSTANT, "object": OBJECT, "string": WORD}
+"""The fields of values that are made into JSON, by the format or type in a schema."""
+
+
 _KINDS: Final[Mapping[type[CanonryError], tuple[str, int]]] = {
     NotAllowed: ("not_allowed", -32001),
     NotFound: ("not_found", -32002),

@@ -5,19 +5,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import readable_spaces, require_account, within_account
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    OBJECT,
-    TEXT,
-    UUID,
-    Shape,
-    array,
-    enum,
-    given,
-    nullable,
-    optional,
-)
+from canonry.gateway.replies import Shape, array, enum, given, published_shape
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.log.schemas.truth_types import type_named
@@ -31,33 +19,31 @@ from canonry.records.domain.asking import (
     written,
 )
 from canonry.records.toolset import shapes
+from canonry.records.toolset.contract import entries, published, reply_of, shape_of
 from canonry.records.usecases.asking import search_records, summarise_records
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.schemas import NewSchema, list_schemas, register_schema
 from canonry.records.usecases.withdrawing import withdraw_source
 
-MATCH: Final = Shape(
-    field=optional(TEXT), passage_id=optional(UUID), observation_id=optional(UUID), excerpt=TEXT
-)
+MATCH: Final = shape_of("record_match")
 HIT: Final = Shape(
     **shapes.ENTITY.fields,
     by=given(enum("words", "likeness", "fields")),
     matches=given(array(MATCH)),
 )
-PASSAGE: Final = Shape(
-    source_id=UUID.of("source.id"),
-    title=optional(TEXT.of(lambda hit: hit.source.file_name or hit.source.title or None)),
-    passage_id=UUID.of("snippet.id"),
-    page=optional(COUNT.of("snippet.page")),
-    section=optional(TEXT.of("snippet.section")),
-    index=COUNT.of("snippet.index"),
-    by=enum("words", "likeness").of(lambda hit: "words" if hit.by_words else "likeness"),
-    quote=TEXT,
-    entity_ids=array(UUID).of("about"),
+PASSAGE: Final = shape_of(
+    "passage",
+    source_id="source.id",
+    title=lambda hit: hit.source.file_name or hit.source.title or None,
+    passage_id="snippet.id",
+    page="snippet.page",
+    section="snippet.section",
+    index="snippet.index",
+    by=lambda hit: "words" if hit.by_words else "likeness",
+    entity_ids="about",
 )
-_COUNTED: Final = Shape(count=COUNT, entity_ids=array(UUID), more_ids=optional(COUNT))
-SUM: Final = Shape(group=OBJECT, sum=optional(TEXT), **_COUNTED.fields)
-LEFT_OUT: Final = Shape(field=TEXT, reason=TEXT, **_COUNTED.fields)
+SUM: Final = shape_of("sum")
+LEFT_OUT: Final = shape_of("left_out")
 
 
 def _selection(arguments: Arguments) -> RecordSelection:
@@ -136,29 +122,24 @@ def _counted(records: Group | LeftOut, most: int) -> dict[str, Any]:
     return {"count": count, "entity_ids": shown, "more_ids": count - len(shown) or None}
 
 
-EXAMPLE: Final = Shape(
-    entity_id=UUID.of("entity.id"),
-    value=shapes.ANYTHING.of("unclear.fragment.value"),
-    readings=OBJECT.of("unclear.readings"),
+_EXAMPLE: Final = published_shape(
+    published()["$defs"]["unclear"]["properties"]["examples"]["items"],
+    {},
+    entity_id="entity.id",
+    value="unclear.fragment.value",
+    readings="unclear.readings",
 )
-OPEN: Final = Shape(
-    source_id=nullable(UUID),
-    entity_type=TEXT,
-    field=TEXT.of("name"),
-    reason=TEXT,
-    count=COUNT,
-    examples=array(EXAMPLE),
-)
-_LISTED: Final = Shape(unclear=given(array(OPEN)), truncated=given(BOOLEAN))
-_SETTLED: Final = Shape(settled=COUNT, left=COUNT)
-_WITHDRAWN: Final = Shape(
-    withdrawn=given(BOOLEAN),
-    sources=shapes.first_of(UUID, "sources"),
-    observations=COUNT,
-    relationships=COUNT.of("relations"),
-    gone=shapes.first_of(UUID, "gone"),
-    changed=shapes.first_of(UUID, "changed"),
-    total_entities=COUNT.of(lambda done: len(done.gone) + len(done.changed)),
+OPEN: Final = shape_of("unclear", field="name", examples=array(_EXAMPLE))
+_LISTED: Final = reply_of("list_unclear_values", unclear=None, truncated=None)
+_SETTLED: Final = reply_of("settle_unclear_values")
+_WITHDRAWN: Final = reply_of(
+    "withdraw_source",
+    withdrawn=None,
+    sources=shapes.first_of("sources"),
+    relationships="relations",
+    gone=shapes.first_of("gone"),
+    changed=shapes.first_of("changed"),
+    total_entities=lambda done: len(done.gone) + len(done.changed),
 )
 
 
@@ -196,11 +177,12 @@ _LISTED_MAX: Final = 1_000
 """The most schemas in a list; `total` counts all."""
 _FIELDS_SHOWN: Final = 6
 """The most fields in the row of a type."""
-_TYPE: Final = Shape(
-    **{name: shapes.SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
-    fields=array(shapes.SCHEMA_FIELD),
-    entity_count=given(COUNT),
-    field_count=given(COUNT),
+_TYPE: Final = published_shape(
+    entries()["list_entity_types"]["output"]["properties"]["entity_types"]["items"],
+    {},
+    schema_version="version",
+    entity_count=None,
+    field_count=None,
 )
 
 

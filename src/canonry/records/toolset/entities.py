@@ -8,21 +8,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, require_readable
 from canonry.canon.session.traversal import traverse_related
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    UUID,
-    WORD,
-    Shape,
-    array,
-    given,
-    nullable,
-    optional,
-)
+from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given, published_shape
 from canonry.gateway.tool import Arguments, Noted, Reply, Run
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.sources import Source, alias_of
@@ -31,20 +17,15 @@ from canonry.readmodels.ports.state import EntityQuery, TimelineQuery
 from canonry.readmodels.timeline import entries_current
 from canonry.records.domain.assertions import BorneKey
 from canonry.records.domain.shown import shown_by
+from canonry.records.toolset.contract import entries, reply_of, shape_of
 from canonry.records.toolset.shapes import (
-    ANYTHING,
-    DUPLICATE,
-    EDGE,
     ENTITY,
     FRAGMENT,
-    KEY,
-    OBSERVATION,
     RELATION,
     SOURCE,
     SOURCE_LINK,
     TEXT_MAX,
     UNRULED,
-    WARNING,
     WITNESS,
     Json,
     by_name,
@@ -92,65 +73,50 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import SourceId
 from canonry.values.moments import render_instant
 
-_SNAPSHOT: Final = Shape(
-    entity_id=UUID.of("entity.id"),
-    entity_type=TEXT.of("entity.entity_type"),
-    schema_version=TEXT.of(lambda read: UNRULED if read.schema is None else read.schema.version),
-    snapshot=OBJECT.of("shown.fields"),
-    provenance=OBJECT.of(lambda read: {name: ids[0] for name, ids in read.shown.sources.items()}),
-    computed_at=INSTANT,
-    observation_count=COUNT.of("entity.observed.count"),
-    last_observation_at=nullable(INSTANT.of("entity.observed.last")),
-    entity_alias=nullable(TEXT.of(lambda read: alias_of(read.entity.id))),
-    canonical_name=TEXT.of("entity.name"),
-    first_observed_at=nullable(INSTANT.of("first_seen")),
-    provenance_all=OBJECT.of("shown.sources").by(
-        lambda sources: {name: list(ids) for name, ids in sources.items()}
-    ),
-    merged_entity_ids=array(UUID).of("entity.members"),
-    keys=optional(given(array(KEY))),
-    raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=UUID.of("observation"))).of(
+_SNAPSHOT: Final = reply_of(
+    "get_entity_snapshot",
+    entity_id="entity.id",
+    entity_type="entity.entity_type",
+    schema_version=lambda read: UNRULED if read.schema is None else read.schema.version,
+    snapshot="shown.fields",
+    provenance=lambda read: {name: ids[0] for name, ids in read.shown.sources.items()},
+    observation_count="entity.observed.count",
+    last_observation_at="entity.observed.last",
+    entity_alias=lambda read: alias_of(read.entity.id),
+    canonical_name="entity.name",
+    first_observed_at="first_seen",
+    provenance_all=lambda read: {name: list(ids) for name, ids in read.shown.sources.items()},
+    merged_entity_ids="entity.members",
+    keys=None,
+    raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=WORD.of("observation"))).of(
         lambda read: read.shown.fragments or None
     ),
 )
 _LINKS: Final = 10
 """The most source links of an explanation."""
-PLACE: Final = Shape(
-    quote=TEXT,
-    line=COUNT,
-    column=optional(TEXT),
-    page=optional(COUNT),
-    sheet=optional(TEXT),
-    box=optional(Shape(left=NUMBER, top=NUMBER, right=NUMBER, bottom=NUMBER)),
+PLACE: Final = shape_of("place")
+_CITED: Final = Shape(**SOURCE.only("id", "created_at"))
+_CORRECTED: Final = reply_of("correct", message=None)
+_EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
+_WORD: Final = published_shape(
+    _EXPLAINED_FIELDS["properties"]["observations"]["items"],
+    {},
+    value=None,
+    wins=None,
+    observed_at="seen_at",
+    created_at="recorded_at",
+    specificity_score="specificity",
+    source_priority="priority",
 )
-_CITED: Final = Shape(id=UUID, created_at=INSTANT)
-_CORRECTED: Final = Shape(
-    observation_id=UUID,
-    entity_id=UUID,
-    field=TEXT,
-    value=ANYTHING,
-    message=given(TEXT),
-    existing=BOOLEAN,
-)
-_WORD: Final = Shape(
-    **WITNESS.fields,
-    value=given(ANYTHING),
-    wins=given(BOOLEAN),
-    created_at=OBSERVATION.fields["created_at"],
-    correction=BOOLEAN,
-)
-_EXPLAINED: Final = Shape(
-    field=TEXT,
-    value=ANYTHING,
-    merge_policy=TEXT.of("policy"),
-    reason=TEXT,
+_EXPLAINED: Final = published_shape(
+    _EXPLAINED_FIELDS,
+    {},
+    merge_policy="policy",
     observations=array(
         _WORD.by(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
     ).of("words"),
 )
-_EXPLANATION: Final = Shape(
-    **{name: _SNAPSHOT.fields[name] for name in ("entity_id", "entity_type", "schema_version")}
-)
+_EXPLANATION: Final = Shape(**_SNAPSHOT.only("entity_id", "entity_type", "schema_version"))
 
 
 async def fields_of(
@@ -241,24 +207,24 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
 
 
-_MERGED: Final = Shape(
-    from_entity_id=UUID.of("from_id"),
-    to_entity_id=UUID.of("to_id"),
-    observations_moved=COUNT.of("observations"),
-    merged_at=INSTANT.of("at"),
-    merge_reason=optional(given(TEXT)),
-    warnings=optional(array(WARNING).of(lambda done: done.warnings or None)),
+_MERGED: Final = reply_of(
+    "merge_entities",
+    from_entity_id="from_id",
+    to_entity_id="to_id",
+    observations_moved="observations",
+    merged_at="at",
+    merge_reason=None,
+    warnings=lambda done: done.warnings or None,
 )
-_UNMERGED: Final = Shape(
-    entity_id=UUID.of("from_id"),
-    separated_from=UUID.of("to_id"),
-    observations_returned=COUNT.of("observations"),
-    unmerged_at=INSTANT.of("at"),
+_UNMERGED: Final = reply_of(
+    "unmerge_entities",
+    entity_id="from_id",
+    separated_from="to_id",
+    observations_returned="observations",
+    unmerged_at="at",
 )
-_EDITED: Final = Shape(
-    entity_id=UUID.of("id"), field=given(WORD), values=given(array(TEXT)), keys=given(array(KEY))
-)
-_DUPLICATES: Final = Shape(pairs=given(array(DUPLICATE)), total=COUNT, truncated=BOOLEAN)
+_EDITED: Final = reply_of("edit_aliases", entity_id="id", field=None, values=None, keys=None)
+_DUPLICATES: Final = reply_of("list_possible_duplicates", pairs=None)
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -364,14 +330,16 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 _TYPE_MAX: Final = 100
-_EDGE_SNAPSHOT: Final = Shape(
-    **EDGE.fields,
-    snapshot=OBJECT.of("properties"),
-    provenance=OBJECT.of(
-        lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties}
-    ),
-    observation_count=COUNT.of("told"),
-    last_observation_at=INSTANT.of(lambda edge: edge.told_at or edge.created_at),
+_CREATED: Final = Shape(**RELATION.fields, existing=given(BOOLEAN))
+_EDGE_SNAPSHOT: Final = reply_of(
+    "get_relationship_snapshot",
+    relationship_type="rel_type",
+    source_entity_id="from_id",
+    target_entity_id="to_id",
+    snapshot="properties",
+    provenance=lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties},
+    observation_count="told",
+    last_observation_at=lambda edge: edge.told_at or edge.created_at,
 )
 
 
@@ -383,7 +351,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         (entity_of(arguments, "source_entity_id"), entity_of(arguments, "target_entity_id")),
         arguments.get("metadata") or {},
     )
-    return RELATION(relation, existing=existing)
+    return _CREATED(relation, existing=existing)
 
 
 async def _list_relationships(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -14,23 +14,12 @@ from canonry.canon.session.lookup import (
     within_account,
 )
 from canonry.gateway.limits import Limits, measure
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    OBJECT,
-    TEXT,
-    UUID,
-    Shape,
-    array,
-    given,
-    nullable,
-    optional,
-)
+from canonry.gateway.replies import OBJECT, Shape, array, given
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
 from canonry.records.toolset import shapes
+from canonry.records.toolset.contract import reply_of, shape_of
 from canonry.records.toolset.entities import fields_of
 from canonry.records.usecases.files import given_file, read_local, sign_url
 from canonry.records.usecases.identity import evidence_for
@@ -49,61 +38,51 @@ _PATH_MAX: Final = 4_096
 _INNER: Final = Limits(any_number=True)
 
 
+shape_of(
+    "recorded",
+    canonical_name="name",
+    identity_rule="rule",
+    entity_alias=lambda each: alias_of(each.entity_id),
+    explain=lambda each: each.reasons or None,
+)
+shape_of("member", entities=lambda each: each.entities[: shapes.SHOWN_MAX])
+_INGEST: Final = reply_of(
+    "ingest",
+    source_id="source.id",
+    content_hash="source.content_hash",
+    file_size=None,
+    deduplicated=None,
+    interpretation="run",
+    entities=shapes.first_of("records"),
+    entities_total="total",
+    warnings=shapes.first_of("warnings"),
+    possible_duplicates=None,
+    observations_added="observations",
+    members=lambda done: done.members or None,
+)
+_INGESTED: Final = Shape(
+    **_INGEST.only("source_id", "content_hash", "file_size", "deduplicated", "interpretation")
+)
+_FILE: Final = Shape(**_INGEST.only("members"))
+"""The files within a file: each is a source of its own, or has the reason as `problem`."""
 _RECORDED: Final = Shape(
-    entities=shapes.first_of(
-        Shape(
-            entity_id=UUID,
-            entity_type=TEXT,
-            canonical_name=TEXT.of("name"),
-            identity_rule=TEXT.of("rule"),
-            created=BOOLEAN,
-            entity_alias=nullable(TEXT.of(lambda each: alias_of(each.entity_id))),
-            observation_id=optional(UUID),
-            explain=optional(array(TEXT).of(lambda each: each.reasons or None)),
-        ),
-        "records",
-    ),
-    entities_total=COUNT.of("total"),
-    warnings=shapes.first_of(shapes.WARNING, "warnings"),
-    possible_duplicates=given(array(shapes.DUPLICATE)),
-    observations_added=COUNT.of("observations"),
+    **_INGEST.only("entities", "entities_total", "warnings", "possible_duplicates"),
+    **_INGEST.only("observations_added"),
 )
 """The outcome of records: the first hundred entities, warnings and possible duplicates."""
-_MEMBERS: Final = optional(
-    array(
-        Shape(
-            name=TEXT,
-            source_id=optional(UUID),
-            entities=array(UUID).of(lambda each: each.entities[: shapes.SHOWN_MAX]),
-            problem=optional(TEXT),
-        )
-    ).of(lambda done: done.members or None)
+_UPLOADED: Final = reply_of(
+    "upload_file",
+    source_id="source.id",
+    file_url=lambda done: done.source.files[0] if done.source.files else "",
+    file_size="source.size",
+    content_type="source.mime_type",
+    entity_snapshots=given(array(OBJECT)),
+    content_hash="source.content_hash",
+    interpretation="run",
+    warnings=lambda done: () if done.recorded is None else done.recorded.warnings,
+    members=lambda done: done.members or None,
 )
-"""The files within a file: each is a source of its own, or has the reason as `problem`."""
-
-_INGESTED: Final = Shape(
-    source_id=UUID.of("source.id"),
-    content_hash=TEXT.of("source.content_hash"),
-    file_size=optional(given(COUNT)),
-    deduplicated=given(BOOLEAN),
-    interpretation=nullable(shapes.RUN.of("run")),
-)
-_FILE: Final = Shape(members=_MEMBERS)
-_UPLOADED: Final = Shape(
-    source_id=UUID.of("source.id"),
-    file_url=TEXT.of(lambda done: done.source.files[0] if done.source.files else ""),
-    file_size=COUNT.of("source.size"),
-    content_type=TEXT.of("source.mime_type"),
-    deduplicated=BOOLEAN,
-    content_hash=TEXT.of("source.content_hash"),
-    interpretation=nullable(shapes.RUN.of("run")),
-    warnings=array(shapes.WARNING).of(
-        lambda done: () if done.recorded is None else done.recorded.warnings
-    ),
-    entity_snapshots=optional(given(array(OBJECT))),
-    members=_MEMBERS,
-)
-_LINK: Final = Shape(signed_url=TEXT.of("url"), expires_at=INSTANT)
+_LINK: Final = reply_of("get_file_url", signed_url="url")
 
 
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -8,23 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    TEXT,
-    UUID,
-    WORD,
-    Field,
-    Shape,
-    array,
-    given,
-    nullable,
-    optional,
-)
+from canonry.gateway.replies import OBJECT, WORD, Field, Read, Shape
 from canonry.gateway.tool import ANYONE, Arguments, File, Resource, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
@@ -33,6 +17,7 @@ from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import KeyStatus
 from canonry.records.domain.shown import shown_by
+from canonry.records.toolset.contract import shape_of
 from canonry.records.usecases.files import own_file
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.values.errors import InvalidInput
@@ -44,14 +29,13 @@ from canonry.values.observations import Observation
 Json = dict[str, Any]
 UNRULED: Final = "none"
 """The schema version of entities without a schema."""
-ANYTHING: Final = nullable(Field({}))
 SHOWN_MAX: Final = 100
 """The most records, warnings and duplicates in a reply."""
 
 
-def first_of(field: Field, name: str) -> Field:
-    """Declare a list of the first `SHOWN_MAX` values of an attribute."""
-    return array(field).of(lambda thing: getattr(thing, name)[:SHOWN_MAX])
+def first_of(name: str) -> Read:
+    """Return the source of a field with the first `SHOWN_MAX` values of an attribute."""
+    return lambda thing: getattr(thing, name)[:SHOWN_MAX]
 
 
 def _fields(observation: Observation) -> Json:
@@ -64,110 +48,81 @@ def _fields(observation: Observation) -> Json:
     }
 
 
-FRAGMENT: Final = Shape(value=ANYTHING, reason=TEXT)
-
-
 def by_name(shape: Shape) -> Field:
-    """Declare an optional object with values of this shape."""
-    return optional(OBJECT.by(lambda found: {name: shape(each) for name, each in found.items()}))
+    """Declare an object with values of this shape."""
+    return OBJECT.by(lambda found: {name: shape(each) for name, each in found.items()})
 
 
-ENTITY: Final = Shape(
-    id=UUID,
-    entity_type=TEXT,
-    canonical_name=TEXT.of("name"),
-    observation_count=COUNT.of("observed.count"),
-    last_observation_at=nullable(INSTANT.of("observed.last")),
-    entity_alias=nullable(TEXT.of(lambda entity: alias_of(entity.id))),
-    merged_to=optional(UUID.of("merged_into")),
-    snapshot=optional(given(OBJECT)),
-    key_status=optional(given(WORD)),
-    more_fields=optional(given(COUNT)),
+FRAGMENT: Final = Shape(value=Field({}, nullable=True), reason=WORD)
+ENTITY: Final = shape_of(
+    "listed_entity",
+    canonical_name="name",
+    observation_count="observed.count",
+    last_observation_at="observed.last",
+    entity_alias=lambda entity: alias_of(entity.id),
+    merged_to="merged_into",
+    snapshot=None,
+    key_status=None,
+    more_fields=None,
 )
-KEY: Final = Shape(key=TEXT, rule=optional(TEXT), status=WORD, entity_id=UUID)
-OBSERVATION: Final = Shape(
-    id=UUID,
-    entity_id=given(UUID),
-    entity_type=given(TEXT),
-    schema_version=TEXT.of(lambda observation: observation.schema_version or UNRULED),
-    source_id=nullable(UUID),
-    observed_at=INSTANT.of("seen_at"),
-    specificity_score=NUMBER.of("specificity"),
-    source_priority=INTEGER.of("priority"),
-    fields=OBJECT.of(_fields),
-    created_at=INSTANT.of("recorded_at"),
-    correction=BOOLEAN,
-    run_id=nullable(UUID),
+KEY: Final = shape_of("key")
+OBSERVATION: Final = shape_of(
+    "observation",
+    entity_id=None,
+    entity_type=None,
+    schema_version=lambda observation: observation.schema_version or UNRULED,
+    observed_at="seen_at",
+    specificity_score="specificity",
+    source_priority="priority",
+    fields=_fields,
+    created_at="recorded_at",
     raw_fragments=by_name(FRAGMENT).of(lambda observation: observation.fragments or None),
-    observed_entity_id=optional(given(UUID)),
+    observed_entity_id=None,
 )
-_WHO: Final = ("id", "source_id", "observed_at", "specificity_score", "source_priority")
-WITNESS: Final = Shape(**{name: OBSERVATION.fields[name] for name in _WHO})
+WITNESS: Final = shape_of(
+    "field_observation",
+    observed_at="seen_at",
+    specificity_score="specificity",
+    source_priority="priority",
+)
 """An observation without its fields."""
-EDGE: Final = Shape(
-    id=UUID,
-    relationship_type=TEXT.of("rel_type"),
-    source_entity_id=UUID.of("from_id"),
-    target_entity_id=UUID.of("to_id"),
+RELATION: Final = shape_of(
+    "relationship",
+    relationship_type="rel_type",
+    source_entity_id="from_id",
+    target_entity_id="to_id",
+    metadata=lambda relation: relation.properties or None,
 )
-RELATION: Final = Shape(
-    **EDGE.fields,
-    metadata=optional(OBJECT.of(lambda relation: relation.properties or None)),
-    created_at=INSTANT,
-    existing=optional(given(BOOLEAN)),
+SOURCE: Final = shape_of(
+    "source",
+    file_size="size",
+    original_filename="file_name",
+    file_urls=lambda source: source.files or None,
+    title=lambda source: source.title or None,
 )
-SOURCE: Final = Shape(
-    id=UUID,
-    created_at=INSTANT,
-    mime_type=optional(TEXT),
-    file_size=optional(COUNT.of("size")),
-    content_hash=optional(TEXT),
-    original_filename=optional(TEXT.of("file_name")),
-    file_urls=optional(array(TEXT).of(lambda source: source.files or None)),
-    title=optional(TEXT.of(lambda source: source.title or None)),
+EVENT: Final = shape_of(
+    "event", event_timestamp="instant", entity_ids=None, properties=None, superseded=None
 )
-EVENT: Final = Shape(
-    id=UUID,
-    event_type=TEXT,
-    event_timestamp=INSTANT.of("instant"),
-    source_id=UUID,
-    entity_ids=given(array(UUID)),
-    properties=given(OBJECT),
-    superseded=optional(given(BOOLEAN)),
+RUN: Final = shape_of("run", run_id="id")
+WARNING: Final = shape_of("warning")
+DUPLICATE: Final = shape_of(
+    "duplicate",
+    entity_id="pair.entity_id",
+    candidate_id="pair.candidate_id",
+    entity_type="pair.entity_type",
+    reason="pair.reason",
 )
-RUN: Final = Shape(run_id=UUID.of("id"), entities_created=COUNT, observations_created=COUNT)
-WARNING: Final = Shape(code=TEXT, message=TEXT, path=TEXT)
-DUPLICATE: Final = Shape(
-    entity_id=UUID.of("pair.entity_id"),
-    candidate_id=UUID.of("pair.candidate_id"),
-    entity_type=TEXT.of("pair.entity_type"),
-    reason=TEXT.of("pair.reason"),
-    evidence=array(
-        Shape(
-            entity_id=UUID, fields=OBJECT, observation_id=optional(UUID), source_id=optional(UUID)
-        )
-    ),
+SCHEMA_FIELD: Final = shape_of(
+    "schema_field", merge_policy="policy", aliases=lambda field: field.aliases or None
 )
-
-
-SCHEMA_FIELD: Final = Shape(name=TEXT, type=WORD, required=BOOLEAN)
-SCHEMA: Final = Shape(
-    entity_type=TEXT,
-    schema_version=TEXT.of("version"),
-    label=TEXT,
-    fields=array(
-        Shape(
-            **SCHEMA_FIELD.fields,
-            merge_policy=TEXT.of("policy"),
-            event_type=optional(TEXT),
-            aliases=optional(array(TEXT).of(lambda field: field.aliases or None)),
-        )
-    ),
-    identity=array(array(TEXT).by(lambda rule: list(rule.fields))),
-    builtin=BOOLEAN.of(lambda schema: not schema.space),
-    aliases=array(TEXT).of("type_aliases"),
+SCHEMA: Final = shape_of(
+    "schema",
+    schema_version="version",
+    identity=lambda schema: [list(rule.fields) for rule in schema.identity],
+    builtin=lambda schema: not schema.space,
+    aliases="type_aliases",
     # Built-in schemas and new drafts have no time.
-    registered_at=nullable(INSTANT.of(lambda schema: getattr(schema, "created_at", None))),
+    registered_at=lambda schema: getattr(schema, "created_at", None),
 )
 
 

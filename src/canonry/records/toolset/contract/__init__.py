@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
+from canonry.gateway.replies import Field, Read, Shape, published_shape
 from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
 
 CONTRACT: Final = ContractFile(__name__, "truth.json")
@@ -14,6 +15,22 @@ _REF: Final = "#/$defs/"
 _NUMBERS: Final = Limits(any_number=True)
 _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 """A file of 52,428,800 bytes has 69,905,068 characters in base64; line ends may be among them."""
+
+
+_SHAPES: Final[dict[str, Field]] = {}
+"""The shapes that have been made of definitions of the contract, by name."""
+
+
+def shape_of(name: str, /, **sources: str | Read | Field | None) -> Shape:
+    """Return the shape of a definition of the contract; other shapes then know it by its name."""
+    made = published_shape(published()["$defs"][name], _SHAPES, **sources)
+    _SHAPES[name] = made
+    return made
+
+
+def reply_of(tool: str, /, **sources: str | Read | Field | None) -> Shape:
+    """Return the shape of the reply of a tool."""
+    return published_shape(entries()[tool]["output"], _SHAPES, **sources)
 
 
 def truth_tool(name: str, run: Run) -> Tool:
