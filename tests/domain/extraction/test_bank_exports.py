@@ -1,5 +1,6 @@
 """Exports as banks and cards write them: signs, states, kinds, fees, dates and named invoices."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.extraction.rules import interpret
-from canonry.documents.readers.structured import table_of
+from canonry.documents.readers.structured import records_of, table_of
 from canonry.records.domain.interpretations import Found, Interpretation
 from tests.adapters.readers.test_bank_formats import camt, entry, mt940, payments
 from tests.domain.extraction.papers import SCHEMAS, from_objects
@@ -199,6 +200,30 @@ def test_names_of_json_in_one_word_are_titles() -> None:
     ]
 
 
+def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
+    def line(amount: str, day: str, **more: Any) -> dict[str, Any]:
+        sums = {"transactionAmount": {"amount": amount, "currency": "EUR"}}
+        return {"bookingDate": day, **sums, "creditorName": "Shop", **more}
+
+    text = "Rechnung RE-5"
+    booked = line("-15.00", "2024-03-01", remittanceInformationUnstructured=text, transactionId="1")
+    account = {"creditorAccount": {"iban": "DE02120300000000202051"}}
+    exchange = {"instructedAmount": {"amount": "50.00", "currency": "USD"}}
+    listed_as = {
+        "booked": [booked, line("-46.10", "2024-03-02", **exchange, **account)],
+        "pending": [line("-25.00", "2024-03-03")],
+    }
+    records, _ = records_of(json.dumps({"transactions": listed_as}), 10_000)
+    done = interpret(Reading(kind=FileType.JSON, name="a.json", records=records), SCHEMAS)
+
+    assert said(done, "date", "amount", "currency", "merchant_name", "status") == [
+        ("2024-03-01", -15, "EUR", "Shop", "booked"),
+        ("2024-03-02", -46.1, "EUR", "Shop", "booked"),
+    ]
+    assert done.entities[0].fields["invoice_reference"] == ["RE-5"]
+    assert "1 lines that are not booked were left out: pending." in done.warnings
+
+
 def test_a_statement_of_pending_lines_alone_has_no_payment() -> None:
     done = read("Date,Payee,Amount,Status\n2024-03-01,Alder,-5.00,PENDING\n")
 
@@ -245,6 +270,22 @@ async def test_fees_and_holds_of_ofx_say_what_they_are() -> None:
     assert [(each.fields["transaction_id"], each.fields["kind"]) for each in found] == [
         ("SRVCHG", "fee")
     ]
+
+
+@pytest.mark.anyio
+async def test_lines_of_ofx_that_the_bank_corrected_are_gone() -> None:
+    lines = "".join(
+        f"<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20240130<TRNAMT>{amount}<FITID>{number}{more}</STMTTRN>"
+        for number, amount, more in (
+            ("1", "-5.00", ""),
+            ("2", "-6.00", ""),
+            ("3", "-5.50", "<CORRECTFITID>1<CORRECTACTION>REPLACE"),
+            ("4", "-6.00", "<CORRECTFITID>2<CORRECTACTION>DELETE"),
+        )
+    )
+    found = await payments(f"OFXHEADER:100\n\n<OFX><CURDEF>EUR{lines}</OFX>", "a.ofx")
+
+    assert [each.fields["amount"] for each in found] == [-5.5]
 
 
 @pytest.mark.anyio

@@ -5,6 +5,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from itertools import groupby, pairwise
 from typing import Any, Final
@@ -304,8 +305,9 @@ def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
     return {}
 
 
-def _named(text: str, language: str) -> Iterator[str]:
-    """Yield the type that a heading names at its beginning or end by the longest phrase.
+@lru_cache(maxsize=4_096)
+def _named(text: str, language: str) -> Sequence[str]:
+    """Return the type that a heading names at its beginning or end by the longest phrase.
 
     Phrases of the document's language are tried first.
     """
@@ -314,8 +316,8 @@ def _named(text: str, language: str) -> Iterator[str]:
     for known in (own, every):
         named = {word: kind for each in known.values() for word, kind in each.headings.items()}
         if fitting := [phrase for phrase in named if _fits(phrase, text)]:
-            yield named[max(fitting, key=len)]
-            return
+            return (named[max(fitting, key=len)],)
+    return ()
 
 
 def _fits(phrase: str, text: str) -> bool:

@@ -37,6 +37,7 @@ from canonry.documents.readers.structured import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import Found, Interpretation, held
 from canonry.records.notation.labels import LabelledLine, lines_of, meaning, plain
+from canonry.records.notation.money import state_of
 from canonry.records.notation.parties import parties_in
 
 # Layout: find labels, values and tables by their positions on a page.
@@ -355,18 +356,35 @@ def _statements(
 
 
 def _of_lists(records: Sequence[Record]) -> Sequence[Table]:
-    """Return flat records that name no type or schema as a table, as banks also export them."""
-    names = dict.fromkeys(name for record in records for name in record.fields)
-    values = (value for record in records for value in record.fields.values())
-    kinds = {record.kind.partition(":") for record in records}
+    """Return records that name no type or schema as a table, as banks also export them."""
     free = {"", "transaction", *_GENERAL}
-    untyped = all(kind == "object" and type_of_list(key) in free for kind, _, key in kinds)
-    typed = not untyped or not _TYPED.isdisjoint(names)
-    if typed or any(isinstance(value, list | dict) for value in values):
+    lines: list[Mapping[str, Any]] = []
+    for record in records:
+        kind, _, key = record.kind.partition(":")
+        state = {"status": key} if state_of(key) else {}
+        if kind != "object" or (not state and type_of_list(key) not in free):
+            return ()
+        lines.append(dict(_flat({**state, **record.fields})))
+    names = dict.fromkeys(name for line in lines for name in line)
+    nested = (isinstance(value, list | dict) for line in lines for value in line.values())
+    if not names or not _TYPED.isdisjoint(names) or any(nested):
         return ()
-    rows = (tuple(map(record.fields.get, names)) for record in records)
     titles = tuple(snake(name).replace("_", " ") for name in names)
-    return (Table(rows=(titles, *rows)),) if names else ()
+    return (Table(rows=(titles, *(tuple(map(line.get, names)) for line in lines))),)
+
+
+def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the values of a record, with an amount and its currency apart."""
+    for name, value in fields.items():
+        match value:
+            case {"amount": amount, "currency": currency}:
+                yield name, amount
+                own = snake(name) in {"amount", "transaction_amount"}
+                yield "currency" if own else f"{name} currency", currency
+            case dict():
+                yield from ((f"{name} {key}", each) for key, each in value.items())
+            case _:
+                yield name, value
 
 
 def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterable[Found]:

@@ -182,11 +182,14 @@ def read_ofx(data: bytes, found: Findings) -> None:
     dates: dict[str, str] = {}
     rows: list[list[ParsedCell]] = [list(_TITLES)]
     line: dict[str, str] | None = None
-    group = ""
+    group, gone = "", set[str | None]()
     for end, tag, value in _TAG.findall(_CDATA.sub(lambda each: html.escape(each[1]), text)):
         name, said = tag.upper(), _ENTITY.sub(_entity, value).strip()
         if name in {"STMTTRN", "STMTTRNP"}:  # P: pending
             if end and line is not None:
+                # The bank replaced or deleted the line that this one corrects.
+                deleted = line.get("CORRECTACTION") == "DELETE"
+                gone |= {line.get("CORRECTFITID"), line.get("FITID") if deleted else None}
                 moved = movement_of("ofx", "HOLD" if name[-1] == "P" else line.get("TRNTYPE", ""))
                 rows.append([*_ofx_line(line, currency, account), *_marked(moved), None])
             line = None if end else {}
@@ -201,6 +204,7 @@ def read_ofx(data: bytes, found: Findings) -> None:
         elif name in _OFX_MADE:
             dates[name] = said
     found.made(*map(dates.get, _OFX_MADE))
+    rows = [each for each in rows if each[8] not in gone - {None}]
     if len(rows) > 1:
         found.table(rows)
     found.text(text)
