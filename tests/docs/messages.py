@@ -23,6 +23,7 @@ SECTIONS = {
 TEXTS = {
     "Prompts": "narrative/toolset/prompts.toml",
     "Advice on refused proposals": "world/domain/admission/rules.toml",
+    "Last steps for clients": "cli/connecting/clients.toml",
 }
 """Heading -> the data file with its texts, in tables by name."""
 
@@ -48,7 +49,8 @@ def messages_page(note: str) -> str:
     for heading, file in TEXTS.items():
         parts.append(f"\n## {heading}\n\n")
         for each in tomllib.loads((PACKAGE / file).read_text(encoding="utf-8")).values():
-            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in each.values()]
+            told = [text for text in each.values() if isinstance(text, str) and " " in text]
+            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in told]
     return "".join(parts)
 
 

@@ -50,7 +50,7 @@ from canonry.gateway.replies import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Schema
+from canonry.gateway.tool import ANYONE, Arguments, ReadResource, Resource, Schema
 from canonry.values.policy import TextLimits
 
 KINDS: Final[Mapping[str, Field]] = {
@@ -105,14 +105,14 @@ class ArgumentReading:
 class FieldTable:
     """The shapes and tools of a toolset, its kinds of values, and the readers of its arguments.
 
-    They are in `shapes.toml`, whose table `kinds` gives kinds of values other names, and in
-    `tools.toml` of its package.
+    They are in `tools.toml` of its package, together with its `resources`, and in `shapes.toml` if
+    there is one, whose table `kinds` gives kinds of values other names.
     """
 
     def __init__(
         self,
         package: str,
-        kinds: Mapping[str, Field],
+        kinds: Mapping[str, Field] = MappingProxyType({}),
         readers: Mapping[str, ReadValue] | None = None,
         defaulting: Mapping[str, ReadValue] = MappingProxyType({}),
     ) -> None:
@@ -120,14 +120,15 @@ class FieldTable:
 
         Without `readers`, the kinds of arguments render the values that use cases take.
         """
-        self._shapes, self.tools = (
-            tomllib.loads(files(package).joinpath(file).read_text("utf-8"))
-            for file in ("shapes.toml", "tools.toml")
-        )
+        self._shapes, self.tools = (_read(package, name) for name in ("shapes.toml", "tools.toml"))
         self.kinds = {**KINDS, **kinds}
         self._readers = None if readers is None else {**readers, **defaulting}
         self._defaulting = defaulting.keys()
-        self._aliases: Mapping[str, Any] = self._shapes["kinds"]
+        self._aliases: Mapping[str, Any] = self._shapes.get("kinds", {})
+
+    def resource(self, name: str, read: ReadResource, roles: frozenset[str] = ANYONE) -> Resource:
+        """Return the resource in the table `resources.NAME`."""
+        return Resource(name=name, roles=roles, read=read, **self.tools["resources"][name])
 
     def shape(self, name: str, render: Read | None = None, /, **sources: Read | Field) -> Shape:
         """Return the shape of this name, and know it as a kind.
@@ -226,6 +227,11 @@ class FieldTable:
                 case _:
                     fields = dict(base.fields)
             yield from fields.items()
+
+
+def _read(package: str, name: str) -> Mapping[str, Any]:
+    file = files(package).joinpath(name)
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
 def _source(written: str, *, filled: bool) -> str | Read:

@@ -135,6 +135,9 @@ class File:
     mime_type: str | None = None
 
 
+ReadResource = Callable[[Canon, Caller, Variables], Awaitable[str | File]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """A readable item behind a URI template, e.g. `canonry://entity/{entity_id}`.
@@ -148,7 +151,7 @@ class Resource:
     description: str
     mime_type: str
     roles: frozenset[str]
-    read: Callable[[Canon, Caller, Variables], Awaitable[str | File]]
+    read: ReadResource
 
     @property
     def variables(self) -> Sequence[str]:

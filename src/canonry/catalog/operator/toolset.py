@@ -27,7 +27,8 @@ from canonry.gateway.replies import (
     enum,
     obj,
 )
-from canonry.gateway.tool import Arguments, Reply, Schema, Tool, Toolset
+from canonry.gateway.tables import FieldTable
+from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool, Toolset
 from canonry.log.schemas.catalog_tables import (
     CREATED_AT,
     DISTRIBUTION_EVENTS,
@@ -56,7 +57,9 @@ _FORMS: Final[Mapping[Form, Field]] = {
     Form.INSTANT: INSTANT,
     Form.COUNT: COUNT,
 }
-_REASON: Final = TEXT.but(maxLength=TEXT_MAX)
+TABLE: Final = FieldTable(
+    __package__, {"reason": TEXT.but(maxLength=TEXT_MAX), "status_move": enum(*StatusMove)}
+)
 
 
 _SAVED: Final = Shape(
@@ -67,7 +70,7 @@ _SAVED: Final = Shape(
 )
 
 
-def _save_tool(table: CatalogTable, description: str) -> Tool:
+def _save_tool(table: CatalogTable) -> Tool:
     """A tool that makes or changes a row: only what names it must be given.
 
     A field that is left out stays as it is; null clears one that may be empty.
@@ -78,22 +81,33 @@ def _save_tool(table: CatalogTable, description: str) -> Tool:
 
     hidden = _LIFE if table is ENTITIES else _KEPT_BY_US
     fields = {c.name: _schema(c) for c in table.columns if c.name not in hidden}
-    return Tool(
-        name=f"catalog_save_{table.noun.replace(' ', '_')}",
-        title=f"Save {'an' if table is ENTITIES else 'a'} {table.noun}",
-        description=description,
-        input_schema={
+    return _tool(
+        f"catalog_save_{table.noun.replace(' ', '_')}",
+        save,
+        takes={
             "type": "object",
             "properties": fields,
             "required": [each for each in ("projectId", "entityType") if each in fields],
             "additionalProperties": False,
         },
-        output_schema=_SAVED.schema,
-        roles=ROLES,
-        run=save,
-        read_only=False,
+        gives=_SAVED.schema,
+        title=f"Save {'an' if table is ENTITIES else 'a'} {table.noun}",
         idempotent=True,
+    )
+
+
+def _tool(name: str, run: Run, *, takes: Schema, gives: Schema, **more: Any) -> Tool:
+    entry = {key: value for key, value in TABLE.tools[name].items() if key != "takes"}
+    return Tool(
+        name=name,
+        input_schema=takes,
+        output_schema=gives,
+        roles=ROLES,
+        run=run,
+        read_only=False,
         extension=True,
+        **entry,
+        **more,
     )
 
 
@@ -126,50 +140,20 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return {"id": relation}
 
 
+_SAVING: Final = (PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS)
 TOOLS: Final[tuple[Tool, ...]] = (
-    _save_tool(
-        PROJECTS,
-        "Create a project of the catalog, or change one by its id. The slug must be unique.",
+    *map(_save_tool, _SAVING),
+    _tool(
+        "catalog_move_entity",
+        _move,
+        takes=TABLE.takes(TABLE.tools["catalog_move_entity"]["takes"]),
+        gives=obj({"id": UUID, "status": enum(*STATUSES)}),
     ),
-    _save_tool(
-        ENTITIES,
-        "Create a draft of a guide, concept, project or news entry, or change one by its id.",
-    ),
-    _save_tool(SOURCE_ITEMS, "Record where something was found, or change the record by its id."),
-    _save_tool(
-        DISTRIBUTION_EVENTS, "Record where an entity was announced, or change the record by its id."
-    ),
-    _save_tool(VIDEOS, "Record a video about an entity, or change the record by its id."),
-    _save_tool(
-        RELATION_ROWS, "Relate two items. GUIDE_USES_CONCEPT leads from a guide to a concept."
-    ),
-    Tool(
-        name="catalog_move_entity",
-        title="Move an entity on",
-        description=(
-            "Publish an entity by request_publish, then publish; reject makes it a draft again. "
-            "If it is not ready, the error lists the missing fields."
-        ),
-        input_schema=obj(
-            {"projectId": UUID, "entityId": UUID, "action": enum(*StatusMove)}, {"reason": _REASON}
-        ),
-        output_schema=obj({"id": UUID, "status": enum(*STATUSES)}),
-        roles=ROLES,
-        run=_move,
-        read_only=False,
-        extension=True,
-    ),
-    Tool(
-        name="catalog_withdraw_relation",
-        title="Withdraw a relation",
-        description="End a relation that no longer holds. Its history stays in the log.",
-        input_schema=obj({"projectId": UUID, "relationId": UUID}, {"reason": _REASON}),
-        output_schema=obj({"id": UUID}),
-        roles=ROLES,
-        run=_withdraw,
-        read_only=False,
-        destructive=True,
-        extension=True,
+    _tool(
+        "catalog_withdraw_relation",
+        _withdraw,
+        takes=TABLE.takes(TABLE.tools["catalog_withdraw_relation"]["takes"]),
+        gives=obj({"id": UUID}),
     ),
 )
 

@@ -26,13 +26,13 @@ from canonry.gateway.replies import (
     Shape,
     nullable,
 )
+from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
     ErrorBody,
     Noted,
     Reply,
-    Resource,
     Shelf,
     Shelved,
     Toolset,
@@ -215,25 +215,10 @@ SHELVES: Final[Mapping[str, Shelf]] = {
     "project_id": Shelf(find=_projects),
     "item_id": Shelf(find=_items),
 }
+TABLE: Final = FieldTable(__package__)
 RESOURCES: Final = (
-    Resource(
-        uri_template="catalog://project/{project_id}",
-        name="project",
-        title="Project",
-        description="A project of the catalog.",
-        mime_type="application/json",
-        roles=ANYONE,
-        read=_resources_project,
-    ),
-    Resource(
-        uri_template="catalog://item/{item_id}",
-        name="item",
-        title="Item",
-        description="A guide, concept, news or other item of a project, in full.",
-        mime_type="application/json",
-        roles=ANYONE,
-        read=_item,
-    ),
+    TABLE.resource("project", _resources_project),
+    TABLE.resource("item", _item),
 )
 
 
@@ -243,38 +228,14 @@ CATALOG: Final = Toolset(
     default_agent_type="Reader",
     sealed=True,
     dialect=dialect,
-    tools=(
-        contract_tool(
-            "list_projects",
-            title="List projects",
-            description="List the projects of the catalog. Every other tool needs a project's id.",
-            run=tell_projects,
-        ),
-        contract_tool(
-            "search_entities",
-            title="Search entities",
-            description=(
-                "Find guides, concepts, projects and news of one project whose title, slug or "
-                "summary contains a text, newest first. The text is matched literally, without "
-                "regard to case."
-            ),
-            run=search_items,
-        ),
-        contract_tool(
-            "get_entity",
-            title="Get an entity",
-            description="Read everything about one entity of a project, once you know its id.",
-            run=get_item,
-        ),
-        contract_tool(
-            "get_entity_graph",
-            title="Get an entity's graph",
-            description=(
-                "See which entities are related to one, directly or over one more step, and how. "
-                "At most 100 nodes and 200 edges; _meta tells when some were left out."
-            ),
-            run=get_graph,
-        ),
+    tools=tuple(
+        contract_tool(name, run=run, **TABLE.tools[name])
+        for name, run in (
+            ("list_projects", tell_projects),
+            ("search_entities", search_items),
+            ("get_entity", get_item),
+            ("get_entity_graph", get_graph),
+        )
     ),
     resources=RESOURCES,
     shelves=SHELVES,

@@ -8,8 +8,10 @@ import shlex
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -58,109 +60,48 @@ def _plain(command: Sequence[str]) -> ServerEntry:
     return {"command": command[0], "args": list(command[1:])}
 
 
-def _typed(command: Sequence[str]) -> ServerEntry:
-    return {"type": "stdio", **_plain(command)}
+_ENTRIES: Final[Mapping[str, Callable[[Sequence[str]], ServerEntry]]] = {
+    "plain": _plain,
+    "typed": lambda command: {"type": "stdio", **_plain(command)},
+    "custom": lambda command: {"source": "custom", **_plain(command)},
+    "local": lambda command: {"type": "local", "command": list(command), "enabled": True},
+}
+"""The forms of a server in the files of clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKind:
-    """A client: its settings file for the user and, where it has one, for a project's folder."""
+    """A client: its settings file for the user and, where it has one, for a project's folder.
+
+    `systems` has the settings files of systems that have another one.
+    """
 
     name: str
     title: str
-    user: Callable[[Machine], Path]
+    user: str
     project: str | None = None
-    section: tuple[str, ...] = ("mcpServers",)
+    section: Sequence[str] = ("mcpServers",)
     entry: Callable[[Sequence[str]], ServerEntry] = _plain
-    text: ModuleType = json_text
     then: str = "Restart it."
+    systems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> ModuleType:
+        """Return the module that reads and writes its files."""
+        return toml_text if self.user.endswith(".toml") else json_text
 
     def file(self, machine: Machine) -> Path:
         """Return the settings file of this user."""
-        return self.user(machine)
+        folder, _, rest = self.systems.get(machine.platform, self.user).partition("/")
+        place = machine.home if folder == "home" else getattr(machine, folder)()
+        return Path(place) / rest
 
 
 CLIENTS: Final[Mapping[str, ClientKind]] = {
-    each.name: each
-    for each in (
-        ClientKind(
-            name="claude-desktop",
-            title="Claude Desktop",
-            user=lambda m: m.settings() / "Claude" / "claude_desktop_config.json",
-            then="Quit Claude Desktop wholly and start it again.",
-        ),
-        ClientKind(
-            name="claude-code",
-            title="Claude Code",
-            user=lambda m: m.home / ".claude.json",
-            project=".mcp.json",
-            entry=_typed,
-            then="Start a new session; `/mcp` shows it.",
-        ),
-        ClientKind(
-            name="cursor",
-            title="Cursor",
-            user=lambda m: m.home / ".cursor" / "mcp.json",
-            project=".cursor/mcp.json",
-            then="Enable it under Settings, MCP.",
-        ),
-        ClientKind(
-            name="vscode",
-            title="Visual Studio Code",
-            user=lambda m: m.settings() / "Code" / "User" / "mcp.json",
-            project=".vscode/mcp.json",
-            section=("servers",),
-            entry=_typed,
-            then="Run the command `MCP: List Servers` and start it.",
-        ),
-        ClientKind(
-            name="codex",
-            title="Codex",
-            user=lambda m: m.home / ".codex" / "config.toml",
-            project=".codex/config.toml",
-            section=("mcp_servers",),
-            text=toml_text,
-            then="Start a new session.",
-        ),
-        ClientKind(
-            name="zed",
-            title="Zed",
-            user=lambda m: (
-                (m.home / ".config" if m.platform == "darwin" else m.dotted())
-                / ("Zed" if m.platform == "win32" else "zed")
-                / "settings.json"
-            ),
-            project=".zed/settings.json",
-            section=("context_servers",),
-            entry=lambda command: {"source": "custom", **_plain(command)},
-            then="It appears in the agent panel's settings.",
-        ),
-        ClientKind(
-            name="windsurf",
-            title="Windsurf",
-            user=lambda m: m.home / ".codeium" / "windsurf" / "mcp_config.json",
-            then="Press refresh in its list of MCP servers.",
-        ),
-        ClientKind(
-            name="gemini",
-            title="Gemini CLI",
-            user=lambda m: m.home / ".gemini" / "settings.json",
-            project=".gemini/settings.json",
-            then="Start a new session; `/mcp` shows it.",
-        ),
-        ClientKind(
-            name="lm-studio", title="LM Studio", user=lambda m: m.home / ".lmstudio" / "mcp.json"
-        ),
-        ClientKind(
-            name="opencode",
-            title="opencode",
-            user=lambda m: m.home / ".config" / "opencode" / "opencode.json",
-            project="opencode.json",
-            section=("mcp",),
-            entry=lambda words: {"type": "local", "command": list(words), "enabled": True},
-            then="Start a new session.",
-        ),
-    )
+    name: ClientKind(name=name, **{**told, "entry": _ENTRIES[told.get("entry", "plain")]})
+    for name, told in tomllib.loads(
+        files(__package__).joinpath("clients.toml").read_text("utf-8")
+    ).items()
 }
 """Clients by the name that `canonry connect` takes."""
 

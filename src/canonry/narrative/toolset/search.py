@@ -17,7 +17,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require, require_universe
 from canonry.gateway.catalogue import LOOKED_THROUGH, beginning, through
 from canonry.gateway.replies import Field, Shape, array
-from canonry.gateway.tool import ANYONE, Reply, Resource, Shelf, Shelved
+from canonry.gateway.tool import Reply, Resource, Shelf, Shelved
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -304,45 +304,13 @@ def _id_of(variables: Mapping[str, str], name: str, kind: str) -> str:
     return given.lower()
 
 
-TRANSCRIPT: Final = Resource(
-    uri_template="canonry://scene/{scene_id}/transcript",
-    name="scene-transcript",
-    title="Scene transcript",
-    description="The transcript of a scene, from the start.",
-    mime_type="text/markdown",
-    roles=ANYONE,
-    read=_transcript,
-)
-SOURCE_TEXT: Final = Resource(
-    uri_template="canonry://source/{source_id}",
-    name="source",
-    title="Source",
-    description="A source of canon, with the text that is stored.",
-    mime_type="text/markdown",
-    roles=ANYONE,
-    read=_source,
-)
+TRANSCRIPT: Final = TABLE.resource("scene-transcript", _transcript)
+SOURCE_TEXT: Final = TABLE.resource("source", _source)
 RESOURCES: Final[tuple[Resource, ...]] = (
-    Resource(
-        uri_template="canonry://entity/{entity_id}",
-        name="entity",
-        title="Entity",
-        description="The current state of an entity.",
-        mime_type="application/json",
-        roles=ANYONE,
-        read=_entity,
-    ),
+    TABLE.resource("entity", _entity),
     TRANSCRIPT,
     SOURCE_TEXT,
-    Resource(
-        uri_template="canonry://universe/{universe_id}/timeline",
-        name="universe-timeline",
-        title="Universe timeline",
-        description="The canon events of a universe, in order of story time.",
-        mime_type="text/markdown",
-        roles=ANYONE,
-        read=_timeline,
-    ),
+    TABLE.resource("universe-timeline", _timeline),
 )
 
 

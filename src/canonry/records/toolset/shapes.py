@@ -9,7 +9,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
 from canonry.gateway.replies import OBJECT, WORD, Field, Read, Shape
-from canonry.gateway.tool import ANYONE, Arguments, File, Resource, Variables
+from canonry.gateway.tables import FieldTable
+from canonry.gateway.tool import Arguments, File, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
@@ -324,28 +325,6 @@ def as_json(value: Any) -> str:
     return encode_json(value).decode()
 
 
-def user_resource(
-    template: str, name: str, description: str, read: Any, mime: str = ""
-) -> Resource:
-    """Declare a resource of an account, by default JSON."""
-    return Resource(
-        uri_template=template,
-        name=name,
-        title=name.capitalize(),
-        description=description,
-        mime_type=mime or "application/json",
-        roles=ANYONE,
-        read=read,
-    )
-
-
-SOURCE_LINK: Final = user_resource(
-    "truth://source/{source_id}", "source", "Details of a file or of recorded data.", _source
-)
-FILE: Final = user_resource(
-    "truth://file/{file_id}",
-    "file",
-    "The bytes of a file, by the id of its source.",
-    _file,
-    "application/octet-stream",
-)
+TABLE: Final = FieldTable(__package__)
+SOURCE_LINK: Final = TABLE.resource("source", _source)
+FILE: Final = TABLE.resource("file", _file)

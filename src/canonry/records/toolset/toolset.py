@@ -16,7 +16,7 @@ from canonry.records.toolset import FACE, asking, entities, ingestion
 from canonry.records.toolset.asking import list_types
 from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.records.toolset.entities import get_snapshot
-from canonry.records.toolset.shapes import FILE, SOURCE_LINK, as_json, user_resource
+from canonry.records.toolset.shapes import FILE, SOURCE_LINK, TABLE, as_json
 from canonry.records.usecases.records import list_entities
 from canonry.values.errors import CanonryError, Unavailable
 
@@ -63,10 +63,8 @@ SHELVES: Final[Mapping[str, Shelf]] = {
 
 
 RESOURCES: Final = (
-    user_resource("truth://account/{user_id}", "account", "Your account: its types.", _account),
-    user_resource(
-        "truth://entity/{entity_id}", "entity", "An entity with its current fields.", _entity
-    ),
+    TABLE.resource("account", _account),
+    TABLE.resource("entity", _entity),
     SOURCE_LINK,
     FILE,
 )

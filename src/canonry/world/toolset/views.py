@@ -13,7 +13,7 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.replies import INTEGER, Field, Shape, array, obj
 from canonry.gateway.tables import present_arguments
-from canonry.gateway.tool import Arguments, Noted, Reply, Resource, Shelf, Shelved, Tool, Variables
+from canonry.gateway.tool import Arguments, Noted, Reply, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
@@ -494,22 +494,6 @@ SHELVES: Final[Mapping[str, Shelf]] = {
     "location_id": Shelf(find=_locations),
 }
 RESOURCES: Final = (
-    Resource(
-        uri_template="world://world/{world_id}",
-        name="world",
-        title="World",
-        description="A world, and what its clock says.",
-        mime_type="application/json",
-        roles=READERS,
-        read=_world,
-    ),
-    Resource(
-        uri_template="world://location/{location_id}",
-        name="location",
-        title="Location",
-        description="A location with all that a narrator needs of it, as it is now.",
-        mime_type="application/json",
-        roles=READERS,
-        read=_location,
-    ),
+    TABLE.resource("world", _world, READERS),
+    TABLE.resource("location", _location, READERS),
 )

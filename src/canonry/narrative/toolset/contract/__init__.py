@@ -142,7 +142,6 @@ def _with_legacy_classes(schema: Any) -> Any:
     return schema
 
 
-CONTENTS_URI: Final = "canonry://proposals/contents"
 CONTENTS_TOLD: Final = "\n".join(
     ("", "content by type:", *(f"- {shape.takes}" for shape in CONTENT_SHAPES.values()))
 )
@@ -155,17 +154,7 @@ async def _contents(canon: Canon, caller: Caller, variables: Mapping[str, str]) 
     return json.dumps(schemas, ensure_ascii=False, indent=2)
 
 
-CONTENTS: Final[tuple[Resource, ...]] = (
-    Resource(
-        uri_template=CONTENTS_URI,
-        name="proposal-contents",
-        title="Contents of proposals",
-        description="JSON schemas of the content of each type of proposal.",
-        mime_type="application/json",
-        roles=ANYONE,
-        read=_contents,
-    ),
-)
+CONTENTS: Final[tuple[Resource, ...]] = (TABLE.resource("proposal-contents", _contents),)
 
 
 # Times in words. The published schemas stay as they are; a tool gets the date-time that the words
