@@ -19,6 +19,7 @@ from canonry.app.setting_table import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_kept_store, open_store_to_look
 from canonry.canon.session.canon import Canon
 from canonry.canon.upkeep.logs import ImportedLog, export_log, heads_from, import_log, verify_store
+from canonry.canon.upkeep.reread import count_unread, unread_note
 from canonry.log.commits import OFF_MAX, is_plausible
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.follow_log import LogCursor, heads_of
@@ -284,6 +285,8 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
             diagnosis.is_wrong(
                 f"The view {finding.where} is incomplete: {finding.what}", "Run: canonry rebuild"
             )
+        if waiting := await count_unread(store.canon):
+            diagnosis.hint(unread_note(waiting), "Run: canonry upgrade BACKUP_FOLDER")
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
         services = store.canon.service(RecallServices)

@@ -55,6 +55,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rebuild": ("canonry.cli.upkeep:rebuild", "Rebuild all views from the records."),
     "backup": ("canonry.cli.upkeep:backup", "Back up the store while servers run."),
     "restore": ("canonry.cli.upkeep:restore", "Restore a backup into an empty folder."),
+    "reread": ("canonry.cli.reread:reread", "Record what the words of older facts state."),
+    "upgrade": ("canonry.cli.reread:upgrade", "Back up a store, then reread its older facts."),
     "move": ("canonry.cli.upkeep:move", "Move a store into a database, or back."),
     "move-space": ("canonry.cli.upkeep:move_space", "Move a space to another server."),
     "erase": ("canonry.cli.erase:erase", "Erase the content of an item permanently."),

@@ -174,6 +174,7 @@ async def _open(settings: Settings) -> "OpenGateway":
         from canonry.app.recalling import BackgroundIndexing, recall_folder  # noqa: PLC0415 - as below
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
+        from canonry.canon.upkeep.reread import count_unread, unread_note  # noqa: PLC0415 - as above
         from canonry.server.stdio import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
@@ -187,6 +188,8 @@ async def _open(settings: Settings) -> "OpenGateway":
         notice(advice)
     only_reads = all(each.sealed for each in toolsets) and not settings.memory
     store = await (open_sealed_store(settings) if only_reads else open_store(settings))
+    if waiting := await count_unread(store.canon):
+        notice(f"{unread_note(waiting)} Run `canonry upgrade`.")
     recall, close = store.canon.service(RecallServices).recall, store.close
     if recall is not None:
         indexing = BackgroundIndexing(store.canon, recall, recall_folder(settings), notice)
