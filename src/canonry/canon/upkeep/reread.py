@@ -31,7 +31,7 @@ _WITH_STATEMENTS: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reread:
-    """The facts of a space that were read again; `ends` pairs each ended item with its successor."""
+    """The facts of a space that were read again, and pairs of an ended item and its successor."""
 
     space: Space
     facts: Sequence[Fact]
