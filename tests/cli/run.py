@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -26,21 +25,16 @@ class Done:
     stderr: str
 
 
-def canonry(
-    *arguments: str, environment: Mapping[str, str] | None = None, answer: str | None = None
-) -> Done:
-    """Run `canonry ARGUMENTS` in this process, and type the answer if it asks."""
-    result = CliRunner().invoke(main, arguments, input=answer, env=dict(environment or {}))
+def canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
+    """Run `canonry ARGUMENTS` in this process."""
+    result = CliRunner().invoke(main, arguments, env=dict(environment or {}))
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def canonry_in_a_thread(
-    *arguments: str, environment: Mapping[str, str] | None = None, answer: str | None = None
-) -> Done:
+def canonry_in_a_thread(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
     """The same in a thread of its own, for a test that runs in an event loop itself."""
-    run = partial(canonry, *arguments, environment=environment, answer=answer)
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(run).result(SECONDS)
+        return threads.submit(canonry, *arguments, environment=environment).result(SECONDS)
 
 
 def canonry_process(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:

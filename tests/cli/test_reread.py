@@ -3,14 +3,17 @@
 import sys
 import tarfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from canonry.app.embedded import open_embedded
 from canonry.canon.upkeep.reread import count_unread, reread_facts
+from canonry.cli import main
 from canonry.log.items.facts import Fact
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import FactQuery
@@ -68,9 +71,11 @@ async def facts_of(data: Path) -> Sequence[Fact]:
 
 
 def done(*words: str, answer: str | None = None) -> str:
-    ran = canonry_in_a_thread(*words, answer=answer)
-    assert ran.returncode == 0, ran.stderr
-    return str(ran.stdout)
+    """What the command writes, where a person types this answer."""
+    with ThreadPoolExecutor(1) as threads:
+        ran = threads.submit(CliRunner().invoke, main, words, input=answer).result(90)
+    assert ran.exit_code == 0, ran.stderr
+    return ran.stdout
 
 
 async def test_a_dry_run_lists_the_facts_that_wait_and_what_ends_and_writes_nothing(
