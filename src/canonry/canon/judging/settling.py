@@ -252,8 +252,10 @@ class _Desk:
                 yield from given_back(fallen, view)
         for entry in self.more:  # a fact may end what its line gave back
             old = view.thing(entry.relation_id) if isinstance(entry, RelationResumed) else None
-            heir = first_heir(old, view) if isinstance(old, Relation) and old.current else None
-            if isinstance(old, Relation) and heir is not None:
+            if not isinstance(old, Relation) or not old.current or counted(old.properties):
+                continue
+            heir = first_heir(old, view)
+            if heir is not None:
                 yield ended_in_favour(old, heir)
 
     def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
