@@ -30,7 +30,7 @@ TYPES = {
     **dict.fromkeys((*THINGS, *SHIPS), "object"),
     **dict.fromkeys(GUILDS, "faction"),
 }
-AUTHORITIES = {1: "source", 2: "gm"}
+AUTHORITIES = {1: "player", 2: "source"}
 Form = dict[str, Any]
 
 
@@ -151,7 +151,7 @@ class Told:
 
     async def open_scene(self, scene: Scene) -> None:
         """Tell a turn of a new scene, at its time if it has one."""
-        asked: dict[str, Any] = {"scene": scene.id, "turns": [{"by": "gm", "text": "On."}]}
+        asked: dict[str, Any] = {"scene": scene.id, "turns": [{"by": "player", "text": "On."}]}
         if scene.span:
             start, end = scene.span
             asked["when"] = f"{int(start)}" if end - start > 0.5 else f"{int(start)}-07-01"
@@ -164,7 +164,7 @@ class Told:
         form = dict(self.random.choice(forms(one)))
         if one.audience:
             form["for"] = sorted(map(str.title, one.audience))
-        authority = "gm" if one.scene else AUTHORITIES[one.authority]
+        authority = AUTHORITIES[one.authority]
         if one.span:
             form["when"] = f"{int(one.span[0])}-04-01"
         self.trail.append(f"{one.id}: {form} in {one.scene} by {authority}")
@@ -175,7 +175,7 @@ class Told:
         if "id" in verdict and verdict["verdict"] == "accepted":
             self.items[one.id] = verdict["id"]
             self.said.setdefault(verdict["id"], []).append(one)
-        expected = {"accepted": "accepted", "refused": "rejected", "waits": "pending"}
+        expected = {"accepted": "accepted", "refused": "rejected", "waits": "needs review"}
         outcome = expected[played.outcomes[one.id]]
         shown = verdict["verdict"]
         if outcome != shown:

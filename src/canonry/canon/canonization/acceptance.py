@@ -49,12 +49,12 @@ from canonry.log.entries import (
     RelationEnded,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact, Relation, SaidAgain
+from canonry.log.items.facts import Event, Fact, FactDraft, Relation, SaidAgain
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.values.moments import comes_after, overlaps
+from canonry.values.moments import arranged, comes_after, overlaps
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence, may_end, strongest
 
@@ -398,15 +398,15 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
 
 def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     involved = desk.entities(content.involved)
-    at, wrong = desk.candidate.at, desk.candidate.corrects
+    at, wrong, later = desk.candidate.at, desk.candidate.corrects, list[Fact]()
     for fact in desk.view.stating(content.statement):
         about = desk.view.roots(fact.involved)
         until = end_of(at, content.duration)
-        dated = None not in {content.time_ref, fact.time_ref}
-        early = dated and comes_after(fact.moment, desk.candidate.moment)
+        early = None not in {at, fact.time_ref} and comes_after(fact.moment, desk.candidate.moment)
         then = about == set(involved) and overlaps(at, until, fact.time_ref, fact.ends_at)
-        then = then and not early
-        if not then or not still_stands(desk.view, fact, desk.candidate.moment):
+        if then and early:
+            later.append(fact)
+        if early or not then or not still_stands(desk.view, fact, desk.candidate.moment):
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
             return with_rivals(desk, already_known(desk, fact.id, fact.evidence))
@@ -438,6 +438,9 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         moment=desk.candidate.moment,
         ended=[one for one in desk.verdict.supersedes if isinstance(one, TagHeld)],
     )
+    if isinstance(made.thing, FactDraft) and later:  # it goes on as the fact that says it again
+        again = arranged(later, lambda fact: fact.moment)[0]
+        entries.append(superseded(made.thing, again.time_ref, again.id))
     acceptance = Acceptance(canonical_id=made.thing.id, entries=tuple(entries))
     return with_rivals(desk, acceptance)
 
