@@ -115,6 +115,7 @@ class Told:
     turns: dict[str, str] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     said: dict[str, list[Statement]] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
     trail: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     checks: int = 0
@@ -175,6 +176,8 @@ class Told:
         if "id" in verdict and verdict["verdict"] == "accepted":
             self.items[one.id] = verdict["id"]
             self.said.setdefault(verdict["id"], []).append(one)
+        if verdict["verdict"] == "needs review":
+            self.waiting[one.id] = verdict["proposal"]
         expected = {"accepted": "accepted", "refused": "rejected", "waits": "needs review"}
         outcome = expected[played.outcomes[one.id]]
         shown = verdict["verdict"]
@@ -182,9 +185,9 @@ class Told:
             self.wrong.append(f"verdict: model {outcome}, tools {shown}")
 
     async def retract(self, step: Retraction) -> None:
-        """Retract an item with all that was told of it."""
+        """Retract an item with all that was told of it, if nothing has retracted it yet."""
         item = self.items.get(step.target)
-        if item is None:
+        if item is None or not View(TABLE, play(tuple(self.done)).log).stands(step.target):
             return
         told = [claim for claim, made in self.items.items() if made == item]
         self.trail.append(f"{step.id}: retract {told}")
@@ -194,6 +197,20 @@ class Told:
         del self.said[item]
         wrong = {"kind": "retcon", "of": item, "says": "it never was"}
         await self.desk.call("propose", said="No.", claims=[wrong])
+        await self.judge_again()
+
+    async def judge_again(self) -> None:
+        """Let the keeper judge the claims that wait, oldest first, as the model does."""
+        for one in tuple(self.waiting):
+            reply = await self.desk.call("decide", of=[self.waiting[one]], verdict="judge")
+            (verdict,) = reply["verdicts"]
+            if verdict["verdict"] == "accepted":
+                self.items[one] = verdict["id"]
+                told = next(
+                    e.statement for e in self.done if isinstance(e, Claim) and e.statement.id == one
+                )
+                self.said.setdefault(verdict["id"], []).append(told)
+                del self.waiting[one]
 
     async def compare(self, view: View, desk: Desk, reader: str) -> None:
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}

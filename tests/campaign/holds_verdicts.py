@@ -116,7 +116,9 @@ def judge(
             return Verdict(outcome="refused", log=log, against=((grade, old.id),))
         if grade == "contradiction" and old.authority == new.authority and not overruled:
             return Verdict(outcome="refused", log=log, against=((grade, old.id),))
-        before = View(table, log, viewer=view.viewer).holds(new.subject, new.attribute)
+        sides = (new.subject, *((new.value,) if table[new.attribute].symmetric else ()))
+        known = View(table, log, viewer=view.viewer)
+        before = [s for each in sides if each for s in known.holds(each, new.attribute)]
         current = {i for s in before if s.begins <= view.keys[new.id] < s.ends for i in s.ids}
         waits = waits or (grade == "change" and old.authority > new.authority and old.id in current)
     if waits:

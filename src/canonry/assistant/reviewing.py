@@ -101,7 +101,7 @@ def _require_readings(desk: Desk, path: str) -> None:
 _ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "pending": frozenset({Ask.PENDING}),
     "review": frozenset({Ask.NEEDS_REVIEW}),
-    "conflicts": frozenset({Ask.POSSIBLE}),
+    "conflicts": frozenset({Ask.POSSIBLE, Ask.HIDDEN}),
 }
 _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
@@ -157,7 +157,7 @@ def _waiting(proposal: Proposal, said: Row) -> Row:
     }
     if ruling is not None and ruling.status is not ProposalStatus.ACCEPTED:
         row |= {"rule": ruling.rule, "because": ruling.rationale}
-    against = {one.id: one.reason for one in proposal.doubts if one.id not in proposal.waived}
+    against = {one.id: one.reason for one in proposal.doubts}
     if against:
         row["perhaps_against"] = [{"id": i, "because": why} for i, why in against.items()]
     return row

@@ -157,7 +157,7 @@ async def test_what_names_a_hidden_entity_is_hidden_with_it() -> None:
     assert seen.body["total"] == 0
 
 
-async def test_a_verdict_that_rests_on_a_secret_tells_nothing_of_it() -> None:
+async def test_a_claim_that_only_a_secret_contradicts_is_accepted_and_shown_to_masters() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     secret = {"entity_id": ann, "add": ["dead"], "remove": ["alive"], "audience": "gm"}
@@ -171,12 +171,11 @@ async def test_a_verdict_that_rests_on_a_secret_tells_nothing_of_it() -> None:
     (verdict,) = judged.body["verdicts"]
     (known,) = (await world.call("composite_get_verdicts", proposal_ids=[proposal]))["verdicts"]
 
-    assert (verdict["status"], verdict["rule"]) == ("needs_review", "review:game-master")
-    assert verdict["rationale"] == "needs review by the game master"
+    assert verdict["status"] == "accepted"
     assert verdict["conflicts"] == verdict["conflict_details"] == []
     assert "dead" not in judged.text
-    assert known["rule"] == "review:secret"
-    assert "dead" in known["rationale"]
+    (told,) = known["conflict_details"]
+    assert (told["grade"], "dead" in told["reason"]) == ("possible", True)
     foreseen = await world.gateway.call("composite_get_verdicts", asked, player)
     assert "dead" not in foreseen.text
 

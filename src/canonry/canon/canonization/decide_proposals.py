@@ -37,7 +37,7 @@ from canonry.canon.judging.slices import (
     ThingLookup,
 )
 from canonry.canon.judging.standing_statements import statements_of
-from canonry.canon.judging.state_tags import TagHeld, as_held, as_state, changes_of, said_until
+from canonry.canon.judging.state_tags import as_held, as_state
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
@@ -68,14 +68,11 @@ from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.observing import under
 from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Viewer, viewer_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
-from canonry.values.fields import PROPOSAL_PREFIX, Reference, spread
+from canonry.values.fields import PROPOSAL_PREFIX, spread
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
 from canonry.values.moments import Instant
 from canonry.values.policy import Policy
 from canonry.values.provenance import Actor, Authority, CanonLevel
-
-KEPT_RULE: Final = "review:secret"
-"""The rule of a proposal that waits because accepting it would touch secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,51 +257,29 @@ def _written(
     return (*written, decided, SceneExtended(scene_id=scene.id, outcomes=outcomes))
 
 
-def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
-    """Return the proposal's outcome, the states that it ends, and the statements it retcons."""
-    ended = (*verdict.supersedes, *verdict.ends)
-    ends = {(one.entity_id, one.tag) for one in ended if isinstance(one, TagHeld)}
-    falls: set[object] = set()
-    for one in verdict.retcons:
-        if isinstance(one, str):
-            falls.add(one)
-        elif (entity := view.entity(Reference(one.entity_id))) is not None:
-            falls |= {(one.tag, said) for said in said_until(changes_of(entity), one.change)}
-    return verdict.status, ends, falls
-
-
 def _verdict(
     candidate: Candidate, known: Slice, policy: Policy, viewer: Viewer, *, forced: bool
 ) -> Verdict:
-    """Judge by open canon; a conflicting secret sends the proposal to review.
+    """Judge by the canon that the claim's audience sees.
 
-    Only game masters see the reason and the possible secret conflicts.
+    What only others know takes nothing back: game masters see it as a possible conflict.
     """
     verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
     if not known.secrets or viewer.masters or forced:
         return verdict
     gates = [one for one in GATES if one is not ENTITY_KNOWN]  # a secret namesake asks nothing
     whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
-    alike = _touches(verdict, SliceView(known, policy, viewer)) == _touches(
-        whole, SliceView(known, policy, ALL_SEEING)
-    )
     open_ones = {one.id for one in verdict.graded}
-    more = [replace(one, audience=GAME_MASTERS) for one in whole.graded if one.id not in open_ones]
-    verdict = replace(
-        verdict, reads=verdict.reads | whole.reads, wanted=verdict.wanted | whole.wanted
-    )
-    if alike or verdict.status is not ProposalStatus.ACCEPTED:
-        return replace(verdict, graded=(*verdict.graded, *more))
+    more = [
+        replace(one, grade=Grade.POSSIBLE, audience=GAME_MASTERS)
+        for one in whole.graded
+        if one.id not in open_ones
+    ]
     return replace(
         verdict,
-        status=ProposalStatus.PENDING,
-        rule=KEPT_RULE,
-        rationale=f"needs review: secret canon contradicts it: {whole.rationale}",
-        graded=(*(replace(one, audience=GAME_MASTERS) for one in verdict.graded), *more),
-        retcons=(),
-        supersedes=(),
-        ends=(),
-        audience=GAME_MASTERS,
+        graded=(*verdict.graded, *more),
+        reads=verdict.reads | whole.reads,
+        wanted=verdict.wanted | whole.wanted,
     )
 
 

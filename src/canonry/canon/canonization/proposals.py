@@ -25,6 +25,7 @@ from canonry.log.entries import Entry, EvidenceLinked, Made, ProposalDecided, Sc
 from canonry.log.folding import thing_key
 from canonry.log.items.proposals import (
     NARRATED,
+    Ask,
     Decision,
     DecisionDraft,
     Proposal,
@@ -439,6 +440,8 @@ async def list_proposals(
     if query.scene_id is not None:
         await require(canon, caller, Scene, query.scene_id)
     query = revised(query, spaces=spaces)
+    if query.asks is not None and not caller.viewer.masters:
+        query = revised(query, asks=query.asks - {Ask.HIDDEN})
     if query.asks is None:
         return await canon.documents.proposals(query)
     groups: dict[str, list[Proposal]] = {}

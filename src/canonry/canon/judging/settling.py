@@ -159,7 +159,7 @@ class _Desk:
         whole = self.view(self.now, GAME_MASTERS)
         ids = {one for each in self.touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)}
         if self.now.secrets:
-            new = self._beginning(whole)
+            new = (*self._beginning(whole), *self._fallen(whole))
             ids |= {one.id for each in new for one in (each, *items_beside(each, whole))}
         found = {each for one in ids for each in audiences_in(self.now.things.get(one))}
         told = found | self._moved()
@@ -242,14 +242,8 @@ class _Desk:
 
     def _give_back(self, view: SliceView, _: Audience) -> Iterator[Entry]:
         """Yield what holds again because the item that ended it was retconned."""
-        for entry in self.entries:
-            match entry:
-                case FactRetconned(fact_id=one) | RelationRetconned(relation_id=one):
-                    fallen = view.thing(one)
-                case _:
-                    continue
-            if isinstance(fallen, Fact | Relation) and fallen.level is CanonLevel.RETCONNED:
-                yield from given_back(fallen, view)
+        for fallen in self._fallen(view):
+            yield from given_back(fallen, view)
         for entry in self.more:  # a fact may end what its line gave back
             old = view.thing(entry.relation_id) if isinstance(entry, RelationResumed) else None
             if not isinstance(old, Relation) or not old.current or counted(old.properties):
@@ -257,6 +251,17 @@ class _Desk:
             heir = first_heir(old, view)
             if heir is not None:
                 yield ended_in_favour(old, heir)
+
+    def _fallen(self, view: SliceView) -> Iterator[Fact | Relation]:
+        """Yield the facts and relations that the entries retcon."""
+        for entry in self.entries:
+            match entry:
+                case FactRetconned(fact_id=one) | RelationRetconned(relation_id=one):
+                    fallen = view.thing(one)
+                    if isinstance(fallen, Fact | Relation) and fallen.level is CanonLevel.RETCONNED:
+                        yield fallen
+                case _:
+                    continue
 
     def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
         """Return earlier state changes; for merged entities, those of each member."""

@@ -335,6 +335,8 @@ def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]
             entity = entity_of(view, side)
             for each in (side,) if entity is None else family_of(entity):
                 keys |= {timeline_key(each, name) for name in named}
+                if entry.symmetric:  # told from the other side
+                    keys |= {replace(one, attribute=n, value=each).value_key or "" for n in named}
         if one.value_key is not None:
             whole = one.quantifier == "sole" or one.subject == ANYBODY
             keys |= {one.value_key} if whole else {timeline_key(ANYBODY, one.attribute)}

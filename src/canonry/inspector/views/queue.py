@@ -202,7 +202,7 @@ ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "all": frozenset(Ask),
     "pending": frozenset({Ask.PENDING}),
     "review": frozenset({Ask.NEEDS_REVIEW}),
-    "conflicts": frozenset({Ask.POSSIBLE}),
+    "conflicts": frozenset({Ask.POSSIBLE, Ask.HIDDEN}),
 }
 WHAT: Final = (*ASKS, "duplicates", "unclear")
 _SHOWN: Final = 5

@@ -62,12 +62,14 @@ class Ask(StrEnum):
     """The kind of review that a proposal needs.
 
     `NEEDS_REVIEW`: it was judged and a person must decide. `PENDING`: it was not judged yet.
-    `POSSIBLE`: it is or may become canon and has a possible conflict.
+    `POSSIBLE`: it is or may become canon and has a possible conflict. `HIDDEN`: with something that
+    only some readers know; ask for it only on behalf of those who may know everything.
     """
 
     NEEDS_REVIEW = "needs_review"
     PENDING = "pending"
     POSSIBLE = "possible"
+    HIDDEN = "hidden"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +153,11 @@ class Proposal(ProposalDraft):
 
     @property
     def doubts(self) -> tuple[GradedConflict, ...]:
-        """The possible conflicts that are not waived and that every reader may know of."""
+        """The possible conflicts that are not waived."""
         ruling = self.decision or self.review
         found = () if ruling is None else ruling.all_conflicts
         return tuple(
-            [
-                one
-                for one in found
-                if one.grade is Grade.POSSIBLE and one.id not in self.waived and not one.audience
-            ]
+            [one for one in found if one.grade is Grade.POSSIBLE and one.id not in self.waived]
         )
 
     @property
@@ -168,6 +166,6 @@ class Proposal(ProposalDraft):
         found: list[Ask] = []
         if self.status is ProposalStatus.PENDING:
             found.append(Ask.PENDING if self.review is None else Ask.NEEDS_REVIEW)
-        if self.doubts and self.status is not ProposalStatus.REJECTED:
-            found.append(Ask.POSSIBLE)
+        if self.status is not ProposalStatus.REJECTED:
+            found += dict.fromkeys(Ask.HIDDEN if e.audience else Ask.POSSIBLE for e in self.doubts)
         return tuple(found)
