@@ -262,7 +262,7 @@ def _verdict(
 ) -> Verdict:
     """Judge by the canon that the claim's audience sees.
 
-    What only others know takes nothing back: game masters see it as a possible conflict.
+    A conflict with secret canon changes nothing; game masters see it as a possible conflict.
     """
     verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
     if not known.secrets or viewer.masters or forced:
