@@ -159,6 +159,45 @@ async def test_what_only_refers_or_contradicts_settles_nothing(
     assert await owed(desk) == {"EUR": "100"}
 
 
+CONFIRMED = (
+    ("Zahlungsbestätigung", "Wir bestätigen Ihre Zahlung zur Rechnung INV-77", "Betrag"),
+    ("Reçu de paiement", "Facture n° INV-77", "Montant"),
+    ("Recibo de pago", "Factura: INV-77", "Total"),
+    ("Ricevuta di pagamento", "Fattura n. INV-77", "Totale"),
+    ("Betalingsbewijs", "Factuurnummer: INV-77", "Bedrag"),
+    ("Potwierdzenie płatności", "Faktura: INV-77", "Kwota"),
+    ("Recibo de pagamento", "Fatura: INV-77", "Total"),
+    ("Betalningsbekräftelse", "Fakturanummer: INV-77", "Belopp"),
+    ("Payment confirmation", "Invoice: INV-77", "Amount paid"),
+    ("Receipt", "Invoice number: INV-77", "Total"),
+    ("RECEIPT FOR INVOICE INV-77", "Thank you", "Amount paid"),
+)
+
+
+@pytest.mark.parametrize(("heading", "invoice", "total"), CONFIRMED)
+async def test_the_receipt_of_a_payment_leaves_its_invoice_as_it_is(
+    heading: str, invoice: str, total: str
+) -> None:
+    desk = a_desk()
+    bill = await desk.entity(**BILL)
+    before = await desk.snapshot(bill)
+    text = f"Alder\n{heading}\n{invoice}\nDate: 2024-03-12\n{total}: 40.00 EUR\n"
+    await bring(desk, text, "text/plain")
+
+    assert await desk.snapshot(bill) == before
+    assert await settled(desk) == [("receipt", "Alder Ltd")]
+    assert await owed(desk) == {"EUR": "60"}
+
+
+async def test_an_invoice_with_a_stamp_is_paid() -> None:
+    desk = a_desk()
+    bill = "Alder Ltd\nInvoice\nInvoice number: INV-1\nInvoice date: 2024-03-01\nTotal: 9.00 EUR\n"
+    await bring(desk, f"{bill}PAID\n", "text/plain")
+    assert await owed(desk) == {"EUR": "0"}
+    await bring(desk, bill.replace("INV-1", "INV-2"), "text/plain")
+    assert await owed(desk) == {"EUR": "9"}
+
+
 async def test_of_two_vendors_with_one_number_the_payee_is_paid() -> None:
     desk = a_desk()
     await desk.ingest({**PAYMENT, "invoice_reference": "1"})

@@ -14,6 +14,7 @@ from canonry.documents.extraction.kinds import (
     TABLES,
     Kind,
     heading_of,
+    is_called_bill,
     kind_of_text,
     named,
 )
@@ -71,6 +72,11 @@ def type_of(lines: Sequence[LabelledLine]) -> Kind | None:
     (kind, heading), other = heading_of(lines), kind_of_text(lines)
     booked = other is not None and other.entity_type == "event"
     counted = any(line.notion in _SUMS and any(map(str.isdigit, line.value)) for line in lines)
+    # What confirms the payment of an invoice is not that invoice, whatever numbers it names.
+    billed = other is not None and other.entity_type == "invoice" and not is_called_bill(heading)
+    paid = kind == "paid" and bool(invoices_named(lines, ""))
+    if counted and (paid or (kind == "receipt" and billed)):
+        return Kind(entity_type="receipt", reasons=(f'heading "{heading[:60]}"',), weight=_WEIGHT)
     if kind in PAPERS and not booked and (counted or own_number(kind, lines)):
         return Kind(entity_type=kind, reasons=(f'heading "{heading[:60]}"',), weight=_WEIGHT)
     return other

@@ -20,7 +20,7 @@ from canonry.documents.extraction.kinds import (
     tax_ids_in,
     with_goods_unlabelled,
 )
-from canonry.documents.extraction.papers import PAPERS, invoices_named, own_number
+from canonry.documents.extraction.papers import PAPERS, invoices_in, invoices_named, own_number
 from canonry.documents.extraction.writings import (
     BETWEEN,
     NEXT,
@@ -37,6 +37,7 @@ from canonry.documents.extraction.writings import (
 )
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import LabelledLine, plain
+from canonry.records.notation.money import state_of
 from canonry.records.notation.numbers import currency_in, is_no_sum
 from canonry.records.notation.parties import is_company
 from canonry.values.calendar_dates import dates_in
@@ -140,7 +141,9 @@ def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
     value = line.value or "\n".join(line.block)
     if line.notion in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
-        value = "" if _AMOUNT_BEHIND.search(value) else value  # a line of a list of documents
+        of_another = line.notion == "receipt_number" and any(invoices_in(value))
+        # In a line of a list of documents an amount follows.
+        value = "" if of_another or _AMOUNT_BEHIND.search(value) else value
     elif line.notion in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.notion == "parties":
@@ -198,6 +201,8 @@ def _finish_bill(draft: _Draft, sender: str, receiver: str) -> None:
 
 def _finish_invoice(draft: _Draft) -> None:
     _finish_bill(draft, "vendor_name", "customer_name")
+    if any(state_of(line.text) == "paid" for line in draft.lines):  # a stamp
+        draft.fields.setdefault("status", "paid")
     identifiers = {
         "iban": ibans_in(draft.text),
         "tax_id": tax_ids_in(draft.text),
