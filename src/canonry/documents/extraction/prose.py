@@ -14,13 +14,14 @@ from canonry.documents.extraction.kinds import (
     forms_in,
     heads_a_document,
     ibans_in,
+    is_called_bill,
     items_of,
     mails_in,
     phones_in,
     tax_ids_in,
     with_goods_unlabelled,
 )
-from canonry.documents.extraction.papers import PAPERS, invoices_in, invoices_named, own_number
+from canonry.documents.extraction.papers import PAPERS, invoices_named, own_number
 from canonry.documents.extraction.writings import (
     BETWEEN,
     NEXT,
@@ -141,7 +142,7 @@ def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
     value = line.value or "\n".join(line.block)
     if line.notion in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
-        of_another = line.notion == "receipt_number" and any(invoices_in(value))
+        of_another = line.notion == "receipt_number" and is_called_bill(value)
         # In a line of a list of documents an amount follows.
         value = "" if of_another or _AMOUNT_BEHIND.search(value) else value
     elif line.notion in _NAMES:
