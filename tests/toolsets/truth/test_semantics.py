@@ -158,7 +158,7 @@ async def test_an_unknown_field_is_kept_and_shows_once_a_schema_knows_it() -> No
     done = await desk.call(
         "register_entity_schema", user_id=desk.user, entity_type="invoice", fields=fields
     )
-    assert (done["schema_version"], done["registered"]) == ("1.1", True)
+    assert (done["schema_version"], done["registered"]) == ("1.2", True)
     known = await desk.call("get_entity_snapshot", entity_id=invoice)
     assert known["snapshot"]["colour"] == "blue"
     assert known["schema_version"] == "1.1"
