@@ -72,7 +72,7 @@ def type_of(lines: Sequence[LabelledLine]) -> Kind | None:
     (kind, heading), other = heading_of(lines), kind_of_text(lines)
     booked = other is not None and other.entity_type == "event"
     counted = any(line.notion in _SUMS and any(map(str.isdigit, line.value)) for line in lines)
-    # What confirms the payment of an invoice is not that invoice, whatever numbers it names.
+    # The receipt of a payment is not the invoice whose number it names.
     billed = other is not None and other.entity_type == "invoice" and not is_called_bill(heading)
     paid = kind == "paid" and bool(invoices_named(lines, ""))
     if counted and (paid or (kind == "receipt" and billed)):
