@@ -119,9 +119,33 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "tell",
         {"scene": "By day", "turns": [{"by": "gm", "text": "It is light."}] * 2},
     ),
+    "a claimed merge": claim(
+        kind="merge", **{"from": "The Inn of Marrow"}, to="Inn", says="They are one."
+    ),
+    "a claimed retcon": claim(kind="retcon", of="fact:Odo Brand is a", says="It is wrong."),
+    "an entity with its dependents": (
+        "decide",
+        {"verdict": "retcon", "of": ["Zed Kay"], "reason": "No.", "along": True},
+    ),
+    "claims of which one is secret": (
+        "propose",
+        {
+            "claims": [
+                {"kind": "fact", "says": "Odo Brand owns a cat"},
+                {"kind": "state", "of": "Odo Brand", "tags": ["dead"], "for": ["gm"]},
+            ],
+            "said": "He owns a cat.",
+        },
+    ),
+    "an earlier relation": claim(
+        kind="relation", **{"from": "Odo Brand"}, type="LOCATED_IN", to="Inn", when="1400-01-01"
+    ),
     "a closed scene": ("tell", {"scene": "At night", "end_scene": "They sleep."}),
     "a document": ("tell", {"title": "Letter", "text": "The lighthouse is mine."}),
 }
+
+
+RETCONNED = {"a retconned entity", "an entity with its dependents"}
 
 
 async def called(desk: Desk, call: str) -> dict[str, Any]:
@@ -155,7 +179,7 @@ async def test_an_undone_call_leaves_no_trace_in_any_read_and_can_be_done_again(
     assert redone["note"].startswith(("Took back: ", "Changed back: ", "Holds again: "))
     await desk.call("decide", verdict="undo")
     assert not differences(await all_of(desk), before)
-    if CALLS[call][0] != "tell" and call != "a retconned entity":  # its name finds it again
+    if CALLS[call][0] != "tell" and call not in RETCONNED:  # a name finds those again
         assert not differences(await all_of(desk, as_known_at=head), known)
 
 
@@ -343,3 +367,20 @@ async def test_over_stdio_another_process_undoes_after_a_kill_and_two_undo_two_c
     async with at_the_desk(tmp_path) as client:
         refused: Any = await client.call_tool("decide", {"verdict": "undo", "space": "Home"})
     assert "You have no call here" in refused.content[0].text
+
+
+async def test_readers_of_less_notice_neither_a_secret_call_nor_its_undo() -> None:
+    desk, _ = await a_town()
+    player = a_desk("Contributor", desk, user="u1")
+
+    async def read() -> dict[str, Any]:
+        changes = await player.call("changes", space="Saltmere", limit=50)
+        return {**await all_of(player), "changes": changes["changes"]}
+
+    before = await read()
+    for call in ("a secret state", "a secret move"):
+        await called(desk, call)
+        undone = await undo(desk)
+        assert not differences(await read(), before)
+        await undo(desk, of=[undone["id"]])
+        assert not differences(await read(), before)

@@ -264,7 +264,11 @@ class _Undoing:
         if gone:
             yield log.Withdrawn(targets=tuple(gone), reason=self.reason)
         scene = self.now[turns[0].scene_id] if turns else None
-        if scene is not None and scene.turn_count == turns[0].index + len(turns):
+        if (
+            scene is not None
+            and scene.id not in gone
+            and scene.turn_count == turns[0].index + len(turns)
+        ):
             yield log.Restored(thing_id=scene.id, fields={"turn_count": turns[0].index})
         newest = self.canon.store_of_all.state.observations_newest
         for about in dict.fromkeys(one.entity_id for one in said):
