@@ -56,7 +56,7 @@ async def undo(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     changed = [one for one in about if one not in {*gone, *back}]
     said = (
         ("Took back", await _says(desk, [*reversed(gone), *words])),
-        ("Changed back", await _says(desk, changed, tagged=True)),
+        ("Done again" if of else "Changed back", await _says(desk, changed, tagged=True)),
         ("Holds again", await _says(desk, back)),
     )
     note = " ".join(f"{what}: {says}." for what, says in said if says)
@@ -73,5 +73,6 @@ async def _says(desk: Desk, ids: Sequence[str], *, tagged: bool = False) -> str:
         texts[n] += f" is {', '.join(row['tags'])}" if "tags" in row else ""
     words = Counter(one.was for one in known if isinstance(one, Tombstone))
     texts += [f"{_WORDS[was]}: {count}" for was, count in words.items() if was in _WORDS]
+    texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return "; ".join(list(dict.fromkeys(texts))[:_NAMED]) + more
+    return "; ".join(texts[:_NAMED]) + more

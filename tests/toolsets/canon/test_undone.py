@@ -173,10 +173,10 @@ async def test_an_undone_call_leaves_no_trace_in_any_read_and_can_be_done_again(
     assert not differences(await all_of(desk), before)
     redone = await desk.call("decide", verdict="undo", of=[undone["id"]])
     if CALLS[call][0] == "tell":  # the words are recorded again, at a later time
-        assert redone["note"].startswith("Changed back: ")
+        assert redone["note"].startswith("Done again: ")
         return
     assert not differences(await all_of(desk), after)
-    assert redone["note"].startswith(("Took back: ", "Changed back: ", "Holds again: "))
+    assert redone["note"].startswith(("Took back: ", "Done again: ", "Holds again: "))
     await desk.call("decide", verdict="undo")
     assert not differences(await all_of(desk), before)
     if CALLS[call][0] != "tell" and call not in RETCONNED:  # a name finds those again
@@ -384,3 +384,25 @@ async def test_readers_of_less_notice_neither_a_secret_call_nor_its_undo() -> No
         assert not differences(await read(), before)
         await undo(desk, of=[undone["id"]])
         assert not differences(await read(), before)
+
+
+async def test_merges_and_separations_of_an_account_are_undone_and_done_again() -> None:
+    desk = a_desk()
+    people = [{"type": "person", "name": name} for name in ("Ann Lee", "Anna Lee")]
+    await desk.call("tell", space="account", records=people)
+
+    async def read() -> list[str]:
+        asked = {"space": "account", "full": True}
+        return [(await desk.outcome("get", {"of": one["name"], **asked})).text for one in people]
+
+    before = await read()
+    for verdict in ("merge", "separate"):
+        of = [one["name"] for one in people]
+        await desk.call("decide", verdict=verdict, of=of, space="account")
+        after = await read()
+        undone = await undo(desk, space="account")
+        assert await read() == before
+        await undo(desk, of=[undone["id"]], space="account")
+        assert await read() == after
+        await undo(desk, space="account")
+        assert await read() == before

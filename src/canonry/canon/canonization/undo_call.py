@@ -105,6 +105,8 @@ def _calls(
             root, depth = undos.get(first, (first, 0))
             undos[one.id], last[root] = (root, depth + 1), one.id
     calls = {commits[0].id: commits for commits in groups.values()}
+    if log_end[0].position > 1:  # the first call may have begun further back
+        calls.pop(log_end[0].id)
     gone = {root for root, undo in last.items() if undos[undo][1] % 2}
     for (agent, user, tool, _), (begun, *_) in reversed(groups.items()):
         root, depth = undos.get(begun.id, (begun.id, 0))
@@ -145,7 +147,8 @@ class _Undoing:
 
     async def entries(self, new_id: NewId, withdraw: Withdraw | None) -> tuple[log.Entry, ...]:
         """Return the entries of the undo; none if the call did nothing that stands."""
-        told = [entry for commit in self.commits for entry in commit.entries]
+        written = [entry for commit in self.commits for entry in commit.entries]
+        told = [entry for entry in written if not isinstance(entry, log.CallUndone)]
         self.made = {entry.thing.id: entry.thing for entry in told if isinstance(entry, log.Made)}
         ids, state = {one for entry in told for one in ids_of(entry)}, self.canon.store_of_all.state
         self.now = await state.things(ids)
@@ -172,9 +175,9 @@ class _Undoing:
         return (undone, *entries)
 
     def _is_there(self, thing_id: str) -> bool:
-        thing = self.now.get(thing_id, log.Tombstone)
+        thing = self.now.get(thing_id)
         gone = getattr(thing, "level", None) is CanonLevel.RETCONNED
-        return not gone and not isinstance(thing, log.Tombstone)
+        return thing is not None and not gone and not isinstance(thing, log.Tombstone)
 
     def _require_free(self, told: Iterable[log.Entry]) -> None:
         """Refuse to undo a call on which later items rest that the caller may see."""
