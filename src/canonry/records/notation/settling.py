@@ -36,7 +36,7 @@ _CURRENCIES: Final = {
     "amount_original": "currency_original",
 }
 _REFERS: Final = (TruthRelation.REFERS_TO,)
-Fields = Mapping[str, Any]
+_Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Side:
 
     id: EntityId
     entity_type: str
-    fields: Fields
+    fields: _Fields
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -93,7 +93,7 @@ def relations_between(payment: Side, invoice: Side) -> Sequence[TruthRelation]:
     return (*_REFERS, TruthRelation.SETTLES)
 
 
-def is_back(payment: Fields) -> bool:
+def is_back(payment: _Fields) -> bool:
     """Tell whether money of an earlier payment came back: a refund or a reversal."""
     return kind_of(payment.get("kind")) in BACK
 
@@ -105,19 +105,19 @@ def is_same_party(one: str, other: str) -> bool:
     return bool(few) and few <= many and not contradict("company", "name", ("", one), ("", other))
 
 
-def due_on(invoice: Fields) -> Decimal | None:
+def due_on(invoice: _Fields) -> Decimal | None:
     """Return the amount of an invoice."""
     return number_of(invoice.get("amount_due", invoice.get("amount")))
 
 
-def _sums_of(payment: Fields) -> Iterator[tuple[str, Decimal]]:
+def _sums_of(payment: _Fields) -> Iterator[tuple[str, Decimal]]:
     """Yield the amounts of a payment by currency; an unknown currency is empty."""
     for name, currency in _CURRENCIES.items():
         if (amount := number_of(payment.get(name))) is not None:
             yield _code(payment.get(currency)), amount
 
 
-def _amount_in(payment: Fields, code: str) -> Decimal | None:
+def _amount_in(payment: _Fields, code: str) -> Decimal | None:
     """Return the amount without its sign in a currency, or in one that nobody names."""
     sums = dict(_sums_of(payment))
     known = [sums[each] for each in (code, "") if each in sums] or (not code and [*sums.values()])
@@ -128,7 +128,7 @@ def _code(value: Any) -> str:
     return value.strip().upper() if isinstance(value, str) else ""
 
 
-def shares_of(payment: Fields, invoices: Sequence[Fields]) -> Sequence[Fields]:
+def shares_of(payment: _Fields, invoices: Sequence[_Fields]) -> Sequence[_Fields]:
     """Return a payment as it counts for each of its invoices.
 
     Of a payment for several invoices each gets its amount if the payment is their sum. Otherwise
@@ -142,7 +142,7 @@ def shares_of(payment: Fields, invoices: Sequence[Fields]) -> Sequence[Fields]:
     return [{**rest, "amount": float(due)} if whole and due else rest for due in dues]
 
 
-def owed_on(invoice: Fields, parts: Collection[tuple[str, Fields]]) -> Decimal | str | None:
+def owed_on(invoice: _Fields, parts: Collection[tuple[str, _Fields]]) -> Decimal | str | None:
     """Return the amount that is still due on an invoice; a text is the reason if it is unknown.
 
     `parts` are the credit notes, payments and reversals with their types. One payment may be
