@@ -49,8 +49,9 @@ async def count_unread(canon: Canon) -> int:
     async for space in _told(canon):
         for first in await canon.ledger.read_sealed(space.id, after=ORIGIN, limit=1):
             (_, version, *_), *_ = decode_json(first.body)["entries"]
-            if version < _WITH_STATEMENTS:
-                count += len(await _unread(canon, space))
+            if version >= _WITH_STATEMENTS:
+                return count  # spaces come in the order of their age
+            count += len(await _unread(canon, space))
     return count
 
 
