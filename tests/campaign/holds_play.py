@@ -180,6 +180,7 @@ class Told:
             self.waiting[one.id] = verdict["proposal"]
         expected = {"accepted": "accepted", "refused": "rejected", "waits": "needs review"}
         outcome = expected[played.outcomes[one.id]]
+        self.note_judged(reply)
         shown = verdict["verdict"]
         if outcome != shown:
             self.wrong.append(f"verdict: model {outcome}, tools {shown}")
@@ -196,21 +197,18 @@ class Told:
             del self.items[claim]
         del self.said[item]
         wrong = {"kind": "retcon", "of": item, "says": "it never was"}
-        await self.desk.call("propose", said="No.", claims=[wrong])
-        await self.judge_again()
+        self.note_judged(await self.desk.call("propose", said="No.", claims=[wrong]))
 
-    async def judge_again(self) -> None:
-        """Let the keeper judge the claims that wait, oldest first, as the model does."""
-        for one in tuple(self.waiting):
-            reply = await self.desk.call("decide", of=[self.waiting[one]], verdict="judge")
-            (verdict,) = reply["verdicts"]
+    def note_judged(self, reply: dict[str, Any]) -> None:
+        """Note the claims that waited and that a reply says are accepted now."""
+        claims = {one.statement.id: one.statement for one in self.done if isinstance(one, Claim)}
+        for verdict in reply.get("judged_again", ()):
+            own = next(one for one, asked in self.waiting.items() if asked == verdict["proposal"])
+            self.trail.append(f"   judged again: {own} {verdict}")
+            del self.waiting[own]
             if verdict["verdict"] == "accepted":
-                self.items[one] = verdict["id"]
-                told = next(
-                    e.statement for e in self.done if isinstance(e, Claim) and e.statement.id == one
-                )
-                self.said.setdefault(verdict["id"], []).append(told)
-                del self.waiting[one]
+                self.items[own] = verdict["id"]
+                self.said.setdefault(verdict["id"], []).append(claims[own])
 
     async def compare(self, view: View, desk: Desk, reader: str) -> None:
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}

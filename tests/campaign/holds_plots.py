@@ -106,7 +106,7 @@ def play(plot: Plot) -> Played:
             log = erase(TABLE, log, step.id, step.target) if step.target in known else log
         elif not isinstance(step, Retraction) or step.target in known:
             log = (*log, step)
-        waiting = [claim for claim in waiting if isinstance(step, Claim) or not put(claim)]
+        waiting = [claim for claim in waiting if not put(claim)]
         lengths.append(len(log))
     return Played(log=log, outcomes=outcomes, lengths=tuple(lengths))
 

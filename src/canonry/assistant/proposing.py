@@ -18,6 +18,7 @@ from canonry.assistant.claims import (
     upkeep_of,
 )
 from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
+from canonry.assistant.reviewing import judge_waiting
 from canonry.assistant.rows import Row, cut, filled
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.upkeep import accept_upkeep, ask_upkeep, require_possible
@@ -35,7 +36,7 @@ from canonry.canon.session.commit_change import audience_for, audiences_of, made
 from canonry.canon.session.snippets import QuotedWords, keep_words
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.items.entities import Entity
-from canonry.log.items.proposals import Grade, ProposalDraft, ProposalStatus, ProposalType
+from canonry.log.items.proposals import Grade, Proposal, ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.observing import ids_in
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
@@ -221,6 +222,9 @@ async def _proposing_told(
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == ENTITY_KNOWN.id for row in reply["verdicts"])
         reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
+    fallen = [i for one in proposals if decides and not dry for i in _over(one)]
+    if fallen and (more := await judge_waiting(desk, fallen)):
+        reply["judged_again"] = more
     cited_by = [one.evidence for one in proposals]
     hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
     own = [reply["hint"]] if "hint" in reply else []
@@ -285,6 +289,14 @@ def _verdicts(
     if good < len(rows):
         reply["hint"] = f"To see the objections, call why. {_way_out(rows)}"
     return reply
+
+
+def _over(proposal: Proposal) -> Iterator[str]:
+    """Yield the items that an accepted proposal ended or retracted."""
+    said = verdict_on(proposal)
+    if said.status is ProposalStatus.ACCEPTED:
+        yield from (one["id"] for one in said.ends)
+        yield from (one.id for one in said.graded if one.grade is Grade.CONTRADICTION)
 
 
 _TOLD_MAX: Final = 3
@@ -369,6 +381,8 @@ async def _upkeep(
         else:
             rows[n]["proposal"] = proposal_id
     reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    if decides and not dry and (more := await judge_waiting(desk, [row["id"] for row in rows])):
+        reply["judged_again"] = more
     if dry or not decides:
         reply = {"written": False, **reply}
     return reply if decides else {**reply, "kept": not dry, "hint": "A Keeper must decide on it."}

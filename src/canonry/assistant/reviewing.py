@@ -1,6 +1,6 @@
 """The tools `review` and `decide`: proposals, duplicates and unclear values."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -254,11 +254,28 @@ async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdi
             now = await require(desk.canon, desk.caller, Proposal, each.id)
             became = now.decision.canonical_id if now.decision else None
         rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
+    return {"verdicts": rows + await judge_waiting(desk)}
+
+
+async def judge_waiting(desk: Desk, fallen: Iterable[str] = ()) -> list[Row]:
+    """Judge the proposals that waited for other ones, or because of items that are `fallen` now.
+
+    Return the verdicts of those that wait no more.
+    """
     query = ProposalQuery(types=WAITING, asks=_ASKS["review"], limit=PAGE_MAX)
     waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
-    built = [e.id for e in waiting.items if e.review and e.review.rule == DEPENDENCY_ACCEPTED.id]
-    judged = await _judged(desk, built)
-    return {"verdicts": rows + [each for each in judged if each["verdict"] != _REVIEWED]}
+    against = frozenset(fallen)
+    ids = [
+        one.id
+        for one in waiting.items
+        if (why := one.review) is not None
+        and (
+            why.rule == DEPENDENCY_ACCEPTED.id
+            or not against.isdisjoint(each.id for each in why.all_conflicts)
+        )
+    ]
+    judged = await _judged(desk, ids)
+    return [each for each in judged if each["verdict"] != _REVIEWED]
 
 
 async def _waive(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -355,7 +372,9 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     reason = _reason(arguments, "why it was never true")
     if isinstance(thing, Scene):
         taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
-        return filled({"fallen": list(taken.fallen), "holds_again": list(taken.resumed)})
+        more = await judge_waiting(desk, taken.fallen)
+        fell = {"fallen": list(taken.fallen), "holds_again": list(taken.resumed)}
+        return filled({**fell, "verdicts": more})
     retcon = Retcon(reason=reason, along=bool(arguments.get("along")), authority=_own_word(desk))
     done = await retcon_thing(desk.canon, desk.caller, thing.id, retcon)
     rests = [
@@ -363,8 +382,9 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         for each in done.dependents
         if each.thing.id not in done.fallen
     ]
+    more = await judge_waiting(desk, (thing.id, *done.fallen))
     fell = {"fallen": list(done.fallen), "holds_again": list(done.resumed)}
-    return filled({**fell, "rested_on_it": rests[:_SHOWN]})
+    return filled({**fell, "rested_on_it": rests[:_SHOWN], "verdicts": more})
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:

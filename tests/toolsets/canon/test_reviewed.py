@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.canonization.proposals import REJUDGED_MAX
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio
 
@@ -68,3 +68,63 @@ async def test_a_possible_conflict_goes_with_either_side(*, older: bool) -> None
     )
 
     assert (await desk.call("review", what="conflicts"))["total"] == 0
+
+
+WAITING: dict[str, Any] = {"kind": "fact", "says": "Ilsa Vane owns the Ring"}
+
+
+async def one_waits(desk: Desk) -> tuple[str, str]:
+    """The id of a fact, and that of a weaker claim that waits because it would end the fact."""
+    await desk.saltmere()
+    ring = {"kind": "entity", "name": "Ring", "type": "object"}
+    own = {"kind": "fact", "says": "Odo Brand owns the Ring", "when": "1400"}
+    await desk.call("propose", said="A ring.", claims=[ring])
+    told = await desk.call("propose", said="So.", authority="source", claims=[own])
+    claims = [WAITING | {"when": "1402"}]
+    later = await desk.call("propose", said="Hm.", authority="player", claims=claims)
+    assert later["verdicts"][0]["verdict"] == "needs review"
+    return told["verdicts"][0]["id"], later["verdicts"][0]["proposal"]
+
+
+@pytest.mark.parametrize("by", ["propose", "decide"])
+async def test_a_claim_that_waits_is_judged_again_when_its_objection_is_retracted(by: str) -> None:
+    desk = a_desk()
+    fact, waiting = await one_waits(desk)
+
+    if by == "decide":
+        reply = await desk.call("decide", of=[fact], verdict="retcon", reason="a lie")
+        (judged,) = reply["verdicts"]
+    else:
+        claims = [{"kind": "retcon", "of": fact, "says": "a lie"}]
+        reply = await desk.call("propose", said="A lie.", claims=claims)
+        (judged,) = reply["judged_again"]
+
+    assert (judged["proposal"], judged["verdict"]) == (waiting, "accepted")
+    assert (await desk.call("review"))["total"] == 0
+    said = [row["says"] for row in (await desk.call("get", of="Ring"))["facts"]]
+    assert said == [WAITING["says"]]
+
+
+async def test_a_claim_that_waits_is_judged_again_when_its_objection_ends_earlier() -> None:
+    desk = a_desk()
+    _, waiting = await one_waits(desk)
+    sold = {"kind": "fact", "says": "Odo Brand no longer owns the Ring", "when": "1401"}
+
+    foreseen = await desk.call("propose", claims=[sold], authority="source", dry_run=True)
+    reply = await desk.call("propose", claims=[sold], authority="source", said="Sold.")
+
+    assert "judged_again" not in foreseen
+    assert [one["proposal"] for one in reply["judged_again"]] == [waiting]
+    assert (await desk.call("review"))["total"] == 0
+
+
+async def test_a_claim_that_waits_for_something_else_goes_on_waiting() -> None:
+    desk = a_desk()
+    _, waiting = await one_waits(desk)
+    other = await desk.call("propose", said="So.", claims=[{"kind": "fact", "says": "It rains."}])
+    wrong = [{"kind": "retcon", "of": other["verdicts"][0]["id"], "says": "It is dry."}]
+
+    reply = await desk.call("propose", said="It is dry.", claims=wrong)
+
+    assert "judged_again" not in reply
+    assert [row["id"] for row in (await desk.call("review"))["waiting"]] == [waiting]
