@@ -18,6 +18,7 @@ from canonry.canon.session.caller import step
 from canonry.canon.session.lookup import account_of
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Reply
+from canonry.language.reading.reading import require_days, time_said_in
 from canonry.language.texts.stems import stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -43,6 +44,7 @@ from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.services import ROWS_MAX
+from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
 from canonry.values.errors import Conflict, InvalidInput, NotFound, NotSupported
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
@@ -155,11 +157,17 @@ class ClaimReading:
             named = mentions.found.items()
             involved = [one or self.declared[name] for name, one in named]
             content["involved_entity_ids"] = involved or list(getattr(wrong, "involved", ()))
-        evidence = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
+        own = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
+        evidence = own or self.cited.evidence or getattr(wrong, "evidence", ())
+        played = {EvidenceKind.TURN, EvidenceKind.SCENE} & {each.kind for each in evidence}
+        if kind in _ABOUT and not played and self.desk.calendar is GREGORIAN:
+            now = RoughTime(start=self.desk.canon.clock.now())
+            words = time_said_in(claim["says"], now, path=f"{path}/says")
+            content |= {"time_ref": words} if words and "time_ref" not in content else {}
         return Suggestion(
             type=_TYPES[kind],
             content=content,
-            evidence=evidence or self.cited.evidence or getattr(wrong, "evidence", ()),
+            evidence=evidence,
             confidence=float(claim.get("confidence", CONFIDENCE)),
             authority=self.cited.authority,
         )
@@ -512,11 +520,16 @@ async def _recorded(
     return rows
 
 
+_DATE_MAX: Final = 40
+"""The most characters of a field that may be a date."""
+
+
 def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     """Return the claim as a record with its name, description, tags and other fields.
 
     Raises:
-        InvalidInput: `claim.said-twice`, `claim.field-name`, or those of `require_record`.
+        InvalidInput: `claim.said-twice`, `claim.field-name`, `time.no-such-day`, or those of
+            `require_record`.
     """
     given = claim.get("fields", {})
     own = {member: claim[name] for name, member in _SAYS.items() if name in claim}
@@ -524,6 +537,8 @@ def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         if name in RESERVED:
             message = f"{path}/fields/{name}: this name is reserved. Rename the field."
             raise InvalidInput("claim.field-name", message, path=f"{path}/fields/{name}")
+        if isinstance(given[name], str) and len(given[name]) <= _DATE_MAX:
+            require_days(given[name], path=f"{path}/fields/{name}")
         if name in own and given[name] != own[name]:
             member = next(said for said, member in _SAYS.items() if member == name)
             message = f"{path}/fields/{name} differs from {path}/{member}. Keep one of them."

@@ -27,6 +27,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved
+from canonry.language.reading.tokens import verb_of
+from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -36,6 +38,7 @@ from canonry.log.items.sources import Source
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.readmodels.ranking import sought_in
 from canonry.recall.usecases.find_passages import (
     LOOK_MISSING,
     MEANING_BEHIND,
@@ -85,7 +88,70 @@ async def looked_for(
         reply["more"] = MORE
     if not shown:
         reply["hint"] = f"{nothing_found(desks[0], results)} {await _elsewhere(desks[0])}"
+    elif not _is_answered(text, reply["found"]):
+        reply["hint"] = _UNANSWERED
+    if later := await _first_told_later(desks[0], text, [thing for _, thing in found]):
+        reply["not_told_then"] = later
     return reply
+
+
+_UNANSWERED: Final = (
+    "No row has all the words of the question. If none of them answers it, nothing is known about"
+    " it here."
+)
+
+
+def _is_answered(text: str, rows: Sequence[Row]) -> bool:
+    """Tell whether a row has all the words of a question, or is cut so that it may have them."""
+    sought = set(sought_in(text).stems if text.rstrip().endswith("?") else ())
+    asked = {_base(word) for word in terms_of(text) if not sought.isdisjoint(stems_of(word))}
+    said = (encode_json(each).decode() for each in rows)
+    whole = (asked <= {*map(_base, terms_of(row))} or "\u2026" in row for row in said)
+    return len(asked) <= 1 or any(whole)
+
+
+def _base(word: str) -> str:
+    """Return the base of a verb, so that `left` is `leave`; the stem of any other word."""
+    verb = verb_of(word.casefold(), "en")
+    return verb[0] if verb else "".join(stems_of(word))
+
+
+async def _first_told_later(desk: Desk, text: str, found: Sequence[Thing]) -> list[Row]:
+    """Return what a search finds that was first told for a time after that of the read."""
+    if desk.canon.now is None or desk.is_account or desk.canon.viewpoint.at is None:
+        return []
+    kinds = frozenset({FoundKind.FACT, FoundKind.RELATION})
+    later = await find_things(
+        desk.canon.now, ThingSearch(space=desk.space.id, text=text, kinds=kinds)
+    )
+    things = [*found, *(thing for thing, _ in later.found)]
+    return await first_told(desk, [one for one in things if isinstance(one, Fact | Relation)])
+
+
+async def first_told(desk: Desk, things: Sequence[Thing]) -> list[Row]:
+    """Return the first statements of the timelines that begin after the time of the read.
+
+    `things` are the facts and relations of all times that the caller may see.
+    """
+    view = desk.canon.viewpoint
+    if view.at is None or view.at.at is None or view.is_past or desk.canon.now is None:
+        return []
+    begins = [(getattr(one, "time_ref", getattr(one, "since", None)), one) for one in things]
+    known, first = set[str](), list[Thing]()
+    for begin, one in sorted(begins, key=lambda each: (each[0] is not None, each[0] or 0)):
+        names = _timelines(one)
+        if begin is not None and begin > view.at.at and known.isdisjoint(names):
+            first.append(one)
+        known |= names
+    rows = await rows_of(replace(desk, canon=desk.canon.now), first[:_AROUND])
+    return [{name: row[name] for name in ("id", "says", "from")} for row in rows]
+
+
+def _timelines(thing: Thing) -> set[str]:
+    if isinstance(thing, Relation):
+        return {f"{thing.from_id} {thing.rel_type}"}
+    said = thing.statements if isinstance(thing, Fact) else ()
+    return {f"{one.subject} {one.attribute}" for one in said if not one.implied} or {thing.id}
 
 
 def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
@@ -356,6 +422,13 @@ async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
         "facts": [{"id": each["id"], "says": each["says"]} for each in rows[:shown]],
         "relations": [{"id": each["id"], "says": each["says"]} for each in rows[shown:]],
     }
+    now = desk.canon.now
+    if now is not None and desk.canon.viewpoint.at is not None:
+        ids = {"universe_id": entity.space, "entity_id": entity.id}
+        asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
+        facts = await query_asserted(now, desk.caller, asked, **ids)
+        ties = await query_asserted(now, desk.caller, RelationQuery(limit=_EACH), **ids)
+        row["not_told_then"] = await first_told(desk, [*facts.items, *ties.items])
     left = len(told) + len(tied) - len(rows)
     if left > 0:
         row["hint"] = f"For {left} more facts and relations, call find with `about`."

@@ -304,18 +304,27 @@ _TOLD_MAX: Final = 3
 
 
 def _sentences(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
-    """Yield what accepted claims ended, retracted and may conflict with, a sentence each."""
+    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each."""
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
     graded = [each for one in good if one.rule != DEPENDENCY_ACCEPTED.id for each in one.graded]
     ended = [each["because"] for one in good for each in one.ends]
     retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
+    against = [
+        each.reason
+        for one in verdicts
+        if one.status is ProposalStatus.REJECTED
+        for each in one.graded
+        if each.grade is Grade.CONTRADICTION
+    ]
     told = (
+        ("Contradicts", against),
         ("Ended" if written else "Would end", ended),
         ("Retracted" if written else "Would retract", retracted),
         ("May stand against it", [e.reason for e in graded if e.grade is Grade.POSSIBLE]),
     )
     for what, reasons in told:
-        named = list(dict.fromkeys(each.removeprefix("possible conflict: ") for each in reasons))
+        plain = (each.removeprefix("possible conflict: ").rstrip(".") for each in reasons)
+        named = list(dict.fromkeys(plain))
         if named:
             more = f" and {len(named) - _TOLD_MAX} more" if len(named) > _TOLD_MAX else ""
             yield f"{what}: {'; '.join(named[:_TOLD_MAX])}{more}."

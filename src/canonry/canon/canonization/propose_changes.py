@@ -34,6 +34,7 @@ from canonry.canon.session.commit_change import (
 from canonry.canon.session.lookup import keys_of_evidence, require_all, require_universe
 from canonry.canon.session.snippets import QuotedWords, WordsKept, words_kept
 from canonry.canon.session.spoken_times import in_words
+from canonry.language.reading.reading import is_planned
 from canonry.log.commits import Position, stamped
 from canonry.log.entries import Entry, Made, Thing
 from canonry.log.items.proposals import Proposal, ProposalDraft
@@ -196,7 +197,10 @@ class _Proposing:
         def read(times: ReadTime) -> Content:
             return read_content(asked.type, asked.content, limits=limits, times=times)
 
-        content = await in_words(self.canon, self.caller, scene or self.universe, read)
+        words = asked.content.get("statement") or asked.content.get("title")
+        ahead = isinstance(words, str) and is_planned(words)
+        place = scene or self.universe
+        content = await in_words(self.canon, self.caller, place, read, ahead=ahead)
         if isinstance(content, EntityContent):
             content = replace(content, ref=None)  # the others refer to its proposal now
         return linked(content, declared)

@@ -1,9 +1,11 @@
 """Contents of proposals: the members of each type, and the parser for all their spellings."""
 
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import Enum
+from importlib.resources import files
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.log.items.entities import EntityClass
@@ -141,203 +143,38 @@ class ContentShape:
             raise InvalidInput("content.unknown-key", message, path=where, nearest=meant)
 
 
-def _time(name: str, *aliases: str) -> ContentMember:
-    means = "The time in the world; the default is the time and place of its scene."
-    return ContentMember(name, Holding.TIME, means, aliases)
+_WORDS: Final = {"fact_type": FactType, "entity_class": EntityClass, "entity_type": EntityType}
+"""The words of the members of an enumeration."""
 
 
-_INVOLVED: Final = ("entity_ids", "involved_entities", "involved", "entities")
-_ACTORS: Final = ("actors",)
-_TAKING_PART: Final = (
-    "participants",
-    "participant_ids",
-    "participating_entities",
-    "participating_entity_ids",
-    "characters",
-    "character_ids",
-)
-_ACTOR: Final = ContentMember(
-    "actor_id", Holding.REFERENCE, "A single actor instead of a list.", ("actor",)
-)
-_PROPERTIES: Final = ContentMember("properties", Holding.OBJECT, "Further details by name.")
-_CORRECTS: Final = (
-    ContentMember(
-        "replaces",
-        Holding.REFERENCE,
-        "The wrong fact, event, relation or state that it corrects.",
-        ("replaces_fact_id",),
-    ),
-    ContentMember("reason", Holding.TEXT, "The reason of the correction."),
-)
+def _member(name: str, form: Mapping[str, Any]) -> ContentMember:
+    words = tuple(_WORDS[name]) if "words" in form else ()
+    kind, also = Holding[form["kind"].upper()], tuple(form.get("also", ()))
+    return ContentMember(name, kind, form["means"], also, form.get("required", False), words)
 
-_ENTITY: Final = ContentShape(
-    type=ProposalType.ENTITY,
-    members=(
-        ContentMember("name", Holding.TEXT, "The name of the entity.", required=True),
-        ContentMember(
-            "entity_type",
-            Holding.TEXT,
-            "The type of the entity.",
-            ("type",),
-            required=True,
-            words=tuple(EntityType),
-        ),
-        ContentMember(
-            "entity_class",
-            Holding.TEXT,
-            "An individual of this world, or a timeless kind.",
-            ("class",),
-            words=tuple(EntityClass),
-        ),
-        ContentMember("description", Holding.TEXT, "A description in words."),
-        ContentMember(
-            "properties", Holding.OBJECT, "Details of the entity by name.", ("attributes",)
-        ),
-        ContentMember(
-            "state_tags", Holding.TEXTS, "States at that time, such as wounded.", ("tags",)
-        ),
-        ContentMember(
-            "derives_from", Holding.REFERENCE, "The archetype of this instance.", ("archetype_id",)
-        ),
-        ContentMember("same_as", Holding.REFERENCE, "The known entity that it is, or nobody."),
-        ContentMember(
-            "ref",
-            Holding.TEXT,
-            "A name like $guard1 that other proposals of the scene can refer to.",
-            ("temp_id", "temp_ref"),
-        ),
-    ),
-    note="Two entities of a scene can share a name if each has its own ref.",
-)
-_RELATIONSHIP: Final = ContentShape(
-    type=ProposalType.RELATIONSHIP,
-    members=(
-        ContentMember(
-            "from_entity_id",
-            Holding.REFERENCE,
-            "The entity at which the relation starts.",
-            ("from", "from_entity", "from_id", "source_id"),
-            required=True,
-        ),
-        ContentMember(
-            "to_entity_id",
-            Holding.REFERENCE,
-            "The entity at which the relation ends.",
-            ("to", "to_entity", "to_id", "target_id"),
-            required=True,
-        ),
-        ContentMember(
-            "rel_type",
-            Holding.TEXT,
-            "Its type, such as LOCATED_IN, OWNS or ALLY_OF.",
-            ("relationship_type", "type", "relation"),
-            required=True,
-        ),
-        _PROPERTIES,
-        _time("since", "time_ref", "start_time", "occurred_at"),
-    ),
-)
-_STATE_CHANGE: Final = ContentShape(
-    type=ProposalType.STATE_CHANGE,
-    members=(
-        ContentMember(
-            "entity_id",
-            Holding.REFERENCE,
-            "The entity with the new state.",
-            ("entity", "entity_ref", "target_id", "target"),
-            required=True,
-        ),
-        ContentMember("add", Holding.TEXTS, "Tags to add.", ("add_tags",)),
-        ContentMember("remove", Holding.TEXTS, "Tags to remove.", ("remove_tags",)),
-        ContentMember(
-            "state_tag_changes",
-            Holding.OBJECT,
-            "One object with add and remove instead of both members.",
-            ("changes",),
-        ),
-        ContentMember("tag", Holding.TEXT, "A single tag.", ("state_tag",)),
-        ContentMember(
-            "action",
-            Holding.ACTION,
-            "Whether to add or remove the single tag; the default is add.",
-            ("value", "holds"),
-        ),
-        _time("time_ref", "start_time", "occurred_at"),
-    ),
-    note="Name at least one tag to add or remove.",
-)
-_EVENT: Final = ContentShape(
-    type=ProposalType.EVENT,
-    members=(
-        ContentMember("title", Holding.TEXT, "The event in short.", ("name",), required=True),
-        ContentMember("description", Holding.TEXT, "The event in full."),
-        ContentMember(
-            "actor_ids",
-            Holding.REFERENCES,
-            "The actors and active participants, all alive.",
-            (*_ACTORS, *_TAKING_PART),
-        ),
-        _ACTOR,
-        ContentMember(
-            "involved_entity_ids",
-            Holding.REFERENCES,
-            "Other entities that it concerns, including dead characters and objects.",
-            _INVOLVED,
-        ),
-        _time("time_ref", "start_time", "occurred_at"),
-        ContentMember("severity", Holding.SEVERITY, "The severity of the event."),
-        ContentMember(
-            "location_id",
-            Holding.REFERENCE,
-            "The location of the event.",
-            ("location", "location_ref"),
-        ),
-        ContentMember(
-            "causes_event_ids", Holding.REFERENCES, "The events that it caused.", ("causes",)
-        ),
-        ContentMember(
-            "caused_by_event_ids", Holding.REFERENCES, "The events that caused it.", ("caused_by",)
-        ),
-    ),
-)
-_FACT: Final = ContentShape(
-    type=ProposalType.FACT,
-    members=(
-        ContentMember("statement", Holding.TEXT, "The statement in one sentence.", required=True),
-        ContentMember(
-            "involved_entity_ids",
-            Holding.REFERENCES,
-            "The entities that it is about.",
-            (*_INVOLVED, *_TAKING_PART),
-        ),
-        ContentMember("actor_ids", Holding.REFERENCES, "The acting entities, all alive.", _ACTORS),
-        _ACTOR,
-        ContentMember("fact_type", Holding.TEXT, "The kind of statement.", words=tuple(FactType)),
-        _PROPERTIES,
-        _time("time_ref", "start_time", "occurred_at"),
-        ContentMember("duration", Holding.SECONDS, "The time for which it holds."),
-    ),
-)
 
-_AUDIENCE: Final = ContentMember(
-    "audience",
-    Holding.AUDIENCE,
-    "The audience; the default is that of the evidence and of all named items.",
-)
+def _shapes() -> Iterator[ContentShape]:
+    """Yield the shapes of `contents.toml`, which describes its form."""
+    tables = tomllib.loads(files(__package__).joinpath("contents.toml").read_text("utf-8"))
+    corrects, every = tables.pop("corrects"), tables.pop("every")
+    for kind, table in tables.items():
+        note, shape = table.pop("note", ""), ProposalType(kind)
+        own = table if shape is ProposalType.ENTITY else {**table, **corrects}
+        members = tuple(_member(*each) for each in {**own, **every}.items())
+        yield ContentShape(type=shape, members=members, note=note)
 
-CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
-    shape.type: replace(
-        shape, members=(*shape.members, *(() if shape is _ENTITY else _CORRECTS), _AUDIENCE)
-    )
-    for shape in (_FACT, _ENTITY, _RELATIONSHIP, _STATE_CHANGE, _EVENT)
-}
+
+CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {one.type: one for one in _shapes()}
 """The shape of each type of content."""
 
-TAG_CHANGES: Final = ContentShape(
-    type=ProposalType.STATE_CHANGE,
+TAG_CHANGES: Final = replace(
+    CONTENT_SHAPES[ProposalType.STATE_CHANGE],
     members=tuple(
-        one for one in _STATE_CHANGE.members if one.name in {"add", "remove", "tag", "action"}
+        one
+        for one in CONTENT_SHAPES[ProposalType.STATE_CHANGE].members
+        if one.name in {"add", "remove", "tag", "action"}
     ),
+    note="",
 )
 """The members of a state change's `state_tag_changes`."""
 

@@ -33,6 +33,7 @@ from canonry.canon.judging.state_tags import (
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY
 from canonry.language.reading.reading import READER, read_quantity, read_statements
+from canonry.language.reading.times import is_recurring
 from canonry.language.texts.stems import terms_of
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
@@ -162,7 +163,8 @@ def statements_of_fact(
         hold = properties["holds"] is True
         return tuple(statements_of_tags(str(properties["entity_id"]), tags, hold=hold))
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
-    said = read_statements(statement, names_of(view, about))
+    sole = str(about[0].id) if len(about) == 1 else ""
+    said = read_statements(statement, names_of(view, about), about=sole)
     return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
 
 
@@ -190,6 +192,13 @@ class StateSaid:
     entity: Entity
     tag: str
     holds: bool
+
+
+def timed(one: Statement, moment: Moment) -> Statement:
+    """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs."""
+    dated = bool(one.when) and moment.at is not None and moment.place.scene == 0
+    lasting = one.phase is Phase.IS and attribute(one.attribute).kind is not ValueKind.QUANTITY
+    return replace(one, when="") if dated and not (lasting and is_recurring(one.when)) else one
 
 
 def states_of(said: Iterable[Statement], view: SliceView) -> tuple[StateSaid, ...]:
@@ -229,7 +238,7 @@ def states_changed(
     Changes that another item tells in the scene of the moment are left out.
     """
     found: defaultdict[EntityId, dict[str, bool]] = defaultdict(dict)
-    begun, over = states_of(said, view), tuple(ended)
+    begun, over = states_of([timed(one, moment) for one in said], view), tuple(ended)
     if not begun and not over:
         return
     states = [(one.entity, one.tag, one.holds) for one in begun]
@@ -283,7 +292,7 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
         entity = entity_of(view, named)
         begun += [] if entity is None else [(entity, str(fact.properties.get("tag")))]
     else:
-        states = states_of(fact.statements, view)
+        states = states_of([timed(one, fact.moment) for one in fact.statements], view)
         begun += [(one.entity, one.tag) for one in states if one.holds]
     documents = "tag" in fact.properties
     for entity, tag in begun:

@@ -168,7 +168,16 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
     if not whole and _asks(kinds, Entity):
         bearers = await _entities(canon, space, (part_mark(part),))
         whole += [each for each in bearers if any(is_part_of(part, e) for e in each.known_as)]
-    return whole or [*begun] or await _by_word(canon, space, wanted, titled, kinds)
+    near = whole or [*begun] or await _by_word(canon, space, wanted, titled, kinds)
+    initial = _INITIAL.fullmatch(wanted) if not near and _asks(kinds, Entity) else None
+    if initial is None:
+        return near
+    bearers = await _entities(canon, space, (part_mark(initial[2]),))
+    return [e for e in bearers if folded(e.name).startswith(initial[1]) and e.name != initial[2]]
+
+
+_INITIAL: Final = re.compile(r"(\w)\.? (\w.+)")
+"""The initial of a first name before a later name: J. Okafor."""
 
 
 async def _by_word(
@@ -414,7 +423,9 @@ async def valid_time(
     """
     if place is None or _DATE.fullmatch(text):
         return recorded_time(text, path=path, end_of_day=end_of_day)
-    return await in_words(canon, caller, place, lambda read: read(text, path), to_end=end_of_day)
+    return await in_words(
+        canon, caller, place, lambda read: read(text, path), to_end=end_of_day, ahead=False
+    )
 
 
 def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:

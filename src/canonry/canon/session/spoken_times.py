@@ -44,12 +44,15 @@ async def in_words(
     read: Callable[[ReadTime], T],
     *,
     to_end: bool = False,
+    ahead: bool | None = None,
 ) -> T:
     """Call `read` with a reader for times in the words of the calendar at `place`.
 
     `place` is any item of a universe. "Two hours later" counts from the time of a scene, else from
-    the latest time that its story has reached before it. An RFC 3339 time needs neither. A day, a
-    year or another span is its beginning, or `to_end` its last instant.
+    the latest time that its story has reached before it. An RFC 3339 time needs neither. With
+    `ahead` it can count from a universe, too: from the latest time of its scenes, else from today.
+    "May" is then the next one if `ahead` is true, else the last. A day, a year or another span is
+    its beginning, or `to_end` its last instant.
 
     Raises:
         InvalidInput: as `read_roughly`, and any error of `read`.
@@ -67,7 +70,11 @@ async def in_words(
     except InvalidInput as error:
         if error.code != "time.relative-to-nothing":
             raise
+        if isinstance(place, Space) and ahead is None:
+            raise
         present = await present_of(canon, place, calendar)
+        if present is None and isinstance(place, Space) and calendar is GREGORIAN:
+            present = RoughTime(start=canon.clock.now(), toward=1 if ahead else -1)
         if present is None:
             raise
     return read(_reader(calendar, present, to_end=to_end))
@@ -88,10 +95,10 @@ def scene_time(scene: Scene, calendar: Calendar) -> RoughTime | None:
 
 
 async def present_of(canon: Canon, place: Thing, calendar: Calendar) -> RoughTime | None:
-    """Return the latest time that a story has reached before a scene, or at its end."""
-    if not isinstance(place, Scene | Story):
+    """Return the latest time reached before a scene, or at the end of a story or a space."""
+    if not isinstance(place, Scene | Story | Space):
         return None
-    story_id = place.story_id if isinstance(place, Scene) else StoryId(place.id)
+    story_id = StoryId(place.id) if isinstance(place, Story) else getattr(place, "story_id", None)
     before = place.order if isinstance(place, Scene) else None
     query = SceneQuery(spaces=frozenset((place.space,)), story_id=story_id)
     scenes, _ = await first_items(paged(canon.documents.scenes, query), _PAGES_MAX)

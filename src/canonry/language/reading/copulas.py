@@ -217,8 +217,8 @@ def _measured(subject: Nominal, one: Nominal, words: WordTable) -> Statement | N
     if subject.noun and counted and (property_of := _property_of(subject, words)):
         return say(*property_of, one.quantity)
     bare = not (noun or one.definite or one.quantifier or one.owner)
-    if bare and money:
-        return say(about, "measure:price", one.quantity)
+    if bare and one.quantity.dimension not in {"", "month", "time"}:
+        return say(about, "measure:price" if money else measure_of("*", one.quantity), one.quantity)
     if (
         bare
         and one.quantity.low < LATE_YEAR
@@ -255,6 +255,8 @@ def located(clause: Clause, about: str) -> Iterator[Statement]:
         raise UnreadClause
     [(role, place)] = places
     yield from numbered(clause, about)
+    if role == "on" and place.label:  # on Node 20 is no place
+        return
     own = words.owned_by_be == role and not place.noun and about.startswith(PHRASE)
     if role == "without" and place.noun:
         yield from had(clause, about, replace(place, negative=True), "without")

@@ -127,7 +127,8 @@ class Clause:
         """
         group = self.group
         spans = (one for _role, each in self.phrases for one in each if self._is_span(one))
-        habit = is_recurring(self.when) and not (group.past or group.perfect)
+        once = group.past or group.perfect or group.begins or group.modality is Modality.PLANNED
+        habit = is_recurring(self.when) and not once
         return group.ongoing or group.ability or habit or any(one.quantifier for one in spans)
 
     @cached_property

@@ -11,6 +11,7 @@ from canonry.language.reading.figures import state_in
 from canonry.language.reading.forms import UnreadClause
 from canonry.language.reading.nominals import read_nominal
 from canonry.language.reading.orders import ordered
+from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import (
     Token,
     WordTable,
@@ -19,15 +20,21 @@ from canonry.language.reading.tokens import (
     sentences_of,
     verb_of,
 )
-from canonry.values.attributes.table import attribute, in_use
+from canonry.values.attributes.table import ValueKind, attribute, in_use
+from canonry.values.calendars.declaring import read_roughly
+from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
+from canonry.values.errors import InvalidInput
 from canonry.values.json_values import plain_signs
-from canonry.values.statements import Modality, Quantity, Statement
+from canonry.values.statements import Modality, Phase, Quantity, Statement
 
 READER: Final = 1
 """The reader's version, which is stored with the statements that it read."""
 
 CLAUSES_MAX: Final = 8
 """The most clauses of a text that are read."""
+
+_TIME_MAX: Final = 5
+"""The most words of a time in a text."""
 
 _CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
 """The modalities of statements that may be stored."""
@@ -40,27 +47,31 @@ _SUBJECT_MAX: Final = 7
 _SAYING_MAX: Final = 6
 """How many words from a comma on can name the one who says a sentence."""
 
-_SUBJECT_STARTS: Final = frozenset({"he", "nobody", "anybody", "the", "my", "no"})
+_SUBJECT_STARTS: Final = frozenset({"he", "nobody", "anybody", "the", "my", "no", "only"})
 """The meanings of words that begin a new subject."""
 
 _TABLES: Final = ("en", "de", "fr", "es")
 """The tables of the languages that are read."""
 
 
-def read_statements(text: str, names: Mapping[str, str]) -> tuple[Statement, ...]:
+def read_statements(
+    text: str, names: Mapping[str, str], *, about: str = ""
+) -> tuple[Statement, ...]:
     """Return the statements of a text; none where the reader is not sure.
 
-    `names` maps each known name to the id of its entity. Statements that are only reported, dreamt
+    `names` maps each known name to the id of its entity. Pronouns at the beginning refer to the
+    entity `about`, if any. Statements that are only reported, dreamt
     or possible have that modality, or are left out.
     """
-    return _read(text, tuple(sorted(names.items())), in_use())
+    return _read(text, tuple(sorted(names.items())), about, in_use())
 
 
 @lru_cache(maxsize=16_384)
-def _read(text: str, names: tuple[tuple[str, str], ...], _table: Any) -> tuple[Statement, ...]:
+def _read(
+    text: str, names: tuple[tuple[str, str], ...], before: str, _table: Any
+) -> tuple[Statement, ...]:
     found: dict[Statement, None] = {}
     words = _language_of(text, [name for name, _said in names])
-    before = ""
     for sentence in sentences_of(text, dict(names), words):
         condition, main = _condition(sentence, words)
         for clause in list(_clauses(main, words))[:CLAUSES_MAX]:
@@ -88,6 +99,75 @@ def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement
         return replace(said, quantifier="some")
     sole = [one.quantifier for one in like if one.value == said.value]
     return replace(said, quantifier="some") if "sole" in sole and len(sole) > 1 else said
+
+
+def is_planned(text: str) -> bool:
+    """Tell whether a text speaks of what is planned."""
+    return any(one.modality is Modality.PLANNED for one in read_statements(text, {}))
+
+
+def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
+    """Return the words for the time at which a change or an event of a text happened; else "".
+
+    A time since which something lasts is one, too. `start` is a time for words that count.
+
+    Raises:
+        InvalidInput: `time.no-such-day`, the text has a date that no year has.
+    """
+    first = text.split(maxsplit=1)[0].removesuffix("'s")
+    said = (*read_statements(text, {}), *read_statements(text, {first: first}))
+    points = require_days(text, path=path)
+    times = {one.when for one in said} - {""}
+    happened = any(one.when and _is_change(one) for one in said)
+    always = any(attribute(one.attribute).always for one in said)
+    words = [each.strip(',.;:!?()"') for each in text.split()]
+    since = [
+        any(language(c).prepositions.get(each.casefold()) == "since" for c in _TABLES)
+        for each in words
+    ]
+    if len(times) != 1 or len(points) > 1 or always or not (happened or any(since)):
+        return ""
+    parts = parts_of(*times)
+    for size in range(min(_TIME_MAX, len(words)), 0, -1):
+        starts = [n for n in range(len(words) - size + 1) if happened or (n and since[n - 1])]
+        phrases = [" ".join(words[first : first + size]) for first in starts]
+        if named := next((one for one in phrases if _names_time(one, parts, start)), ""):
+            return named
+    return ""
+
+
+def _is_change(said: Statement) -> bool:
+    event = said.phase is Phase.WAS and said.attribute.startswith(("did:", "event:"))
+    begins = said.phase in {Phase.BEGINS, Phase.ENDS}
+    return event or (begins and attribute(said.attribute).kind is not ValueKind.TIME)
+
+
+def require_days(text: str, *, path: str) -> frozenset[str]:
+    """Return the points of time in a text; refuse a day that its month does not have.
+
+    Raises:
+        InvalidInput: `time.no-such-day`.
+    """
+    sentences = sentences_of(text, {}, _language_of(text, ()))
+    points = {token.text for each in sentences for token in each if parts_of(token.text)}
+    for parts in map(parts_of, sorted(points)):
+        told = (parts.get(each, "") for each in "ymd")
+        year, month, day = (int(each) if each.isdecimal() else 0 for each in told)
+        if month and day > GREGORIAN.years.lengths(year or 2000)[month - 1]:
+            named = f"{GREGORIAN.months[month - 1].name} {parts.get('y', '')}".strip()
+            message = f"{path}: {named} has no day {day}. Ask for the right date."
+            raise InvalidInput("time.no-such-day", message, path=path)
+    return frozenset(points)
+
+
+def _names_time(phrase: str, parts: Mapping[str, str], start: RoughTime) -> bool:
+    """Tell whether a phrase is a time that has the parts of a point of time."""
+    try:
+        year, month, day = GREGORIAN.date(read_roughly(phrase, start=start).start)
+    except InvalidInput:
+        return False
+    own = {"y": year, "m": month + 1, "d": day}
+    return all(parts[each] == str(own[each]) for each in own if each in parts)
 
 
 def read_quantity(text: str) -> Quantity | None:

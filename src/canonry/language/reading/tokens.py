@@ -329,11 +329,12 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
 def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Masking) -> str:
     """Mask the names that begin with a capital, or that follow an article.
 
-    A name with a hyphen or a letter beyond ASCII is masked anywhere. The genitive of a name stays
-    apart: `Jules` is `Jule 's`.
+    A name in lower case, with a hyphen or with a letter beyond ASCII is masked anywhere. The
+    genitive of a name stays apart: `Jules` is `Jule 's`.
     """
     known = {_plain_name(name, words).casefold(): said for name, said in names.items()}
-    anywhere = {name.casefold() for name in names if not name.isascii() or "-" in name}
+    loose = (name for name in names if not name.isascii() or "-" in name or name.islower())
+    anywhere = {name.casefold() for name in loose}
     sizes = sorted({len(name) for name in known}, reverse=True)
     articles = tuple(f"{article} " for article in words.sets.get("articles", ()))
     parts: list[str] = []

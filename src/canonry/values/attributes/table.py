@@ -262,7 +262,7 @@ def implied_by(said: Statement) -> Iterator[Statement]:
         return
     if said.phase is Phase.ENDS and entry.cardinality != 1:
         return
-    name, _, what = implied.partition(":")
+    name, _, what = implied.rpartition(":")
     followed = replace(said, attribute=name, value=what.replace("@", value), implied=True)
     yield followed
     if entry.symmetric and what != "@":

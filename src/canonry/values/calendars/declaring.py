@@ -287,7 +287,7 @@ def _read_date(
         return RoughTime(start=known.instant, grain=grain)
     if calendar.counters:
         return read_counted(folded(text), calendar)
-    return read_dated(folded(text), calendar, None if start is None else start.start, path)
+    return read_dated(folded(text), calendar, start, path)
 
 
 def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> RoughTime | None:

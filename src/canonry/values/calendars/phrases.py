@@ -310,7 +310,11 @@ def _next_named(
     elif move < 0:
         found = [begin for begin, end in spans if end <= at][-count:]
     else:
-        found = [at for begin, end in spans if begin <= at < end] or later
+        ahead = [begin for begin, end in spans if end > at] if start.toward > 0 else later
+        found = [at for begin, end in spans if begin <= at < end] or ahead
+        if start.toward < 0:
+            found = [begin for begin in begins if begin <= at][-1:]
+        year = 0 if start.toward else year
         found = [each for each in found + begins if not year or calendar.date(each)[0] == year]
     return replace(start, start=found[0], grain=grain) if found else None
 

@@ -254,13 +254,16 @@ class Grain(IntEnum):
 class RoughTime:
     """A time with its precision; `start` begins the day, month or year that was named.
 
-    It is `counted` if its words count from another time, and so mean nothing without it.
+    It is `counted` if its words count from another time, and so mean nothing without it. A date
+    without a year or a month that counts from this time lies near it: the last one for `toward` -1,
+    the next one for 1, and the one of the same year or month for 0.
     """
 
     start: Instant
     grain: Grain = Grain.EXACT
     about: bool = False
     counted: bool = False
+    toward: int = 0
 
 
 HOUR: Final = 3_600 * SECOND
@@ -329,7 +332,8 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 _DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th)?", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?", re.ASCII)
 _BETWEEN: Final = re.compile(r",|(?<=\d)\.(?=\d)")
-_LINKS: Final = ("the", "of", "day")
+_ON: Final = ("the", "on", "am", "le", "el")
+_LINKS: Final = (*_ON, "of", "day", "de")
 DAY_DIGITS: Final = 2
 """So few digits without an era are a day, and no year, where years have eras."""
 _NAMED: Final = 40
@@ -375,8 +379,10 @@ def read_counted(said: str, calendar: Calendar) -> RoughTime | None:
     return RoughTime(start=Instant(instant))
 
 
-def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) -> RoughTime | None:
-    """Read a folded date; None if it is none. A date without a year takes that of `start`.
+def read_dated(
+    said: str, calendar: Calendar, start: RoughTime | None, path: str
+) -> RoughTime | None:
+    """Read a folded date; None if it is none. A date without a year or month lies near `start`.
 
     Raises:
         InvalidInput: as `read_roughly`.
@@ -397,7 +403,8 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
         if start is None:
             message = "The date has no year, and no earlier time supplies one. Add the year."
             raise InvalidInput("time.relative-to-nothing", message, path=path)
-        year = calendar.date(start)[0]
+        year, month = _near(calendar, start, placed)
+        placed = month, placed[1]
     found = _on(calendar, year, placed, path)
     if weekday is not None and calendar.week[weekday] != (real := calendar.weekday(found)):
         message = f"{spoken(found, calendar)} is a {real}. Correct the weekday or the date."
@@ -406,6 +413,18 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
     grain = Grain.DAY if day or calendar.years.lengths(year)[month] == 1 else Grain.MONTH
     grain = grain if clock is None else Grain.EXACT
     return RoughTime(start=Instant(found + (clock or 0)), grain=grain, counted=counted)
+
+
+def _near(calendar: Calendar, start: RoughTime, placed: tuple[int, int]) -> tuple[int, int]:
+    """Return the year and the month of a date that lies near `start`; month -1 is any month."""
+    year, month, day = calendar.date(start.start)
+    if placed[0] >= 0:
+        is_later = placed > (month, day) if placed[1] else placed[0] > month
+        is_earlier = placed < (month, day) if placed[1] else placed[0] < month
+        step = -1 if start.toward < 0 and is_later else int(start.toward > 0 and is_earlier)
+        return year + step, placed[0]
+    step = -1 if start.toward < 0 and placed[1] > day else int(start.toward > 0 > placed[1] - day)
+    return calendar.date(calendar.later(calendar.instant(year, month), months=step))[:2]
 
 
 def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
@@ -497,6 +516,10 @@ def _month_and_day(
     forms = forms_of((each.name, each.short) for each in calendar.months)
     plain = [word for word in words if word not in _LINKS]
     unknown: list[str] = []
+    if not sure and len(plain) == 1 and plain[0][:1].isdigit() and words[0] in (*_ON, *plain):
+        match = _DAY.fullmatch(plain[0])
+        if match and (len(words) > 1 or match[1] != plain[0]):
+            return -1, int(match[1])
     for some in (words, plain):
         if (place := forms.get(tuple(some))) is not None:
             return place, 0

@@ -92,12 +92,22 @@ def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Obje
     """
     content = candidate.content
     acting, told = _actors(content, view), _living_in(content, view)
-    involved = content.involved if isinstance(content, EventContent) else ()
-    named = (*map(view.entity, involved), *map(partial(entity_of, view), sorted(acting | told)))
+    involved = list[Reference]()
+    if isinstance(content, EventContent):
+        involved += (*content.involved, *([content.location] if content.location else ()))
+    ids = sorted(acting | told | _places(content, view))
+    named = (*map(view.entity, involved), *map(partial(entity_of, view), ids))
     for entity in {one.id: one for one in named if one is not None}.values():
         words = isinstance(content, FactContent) and entity.id not in acting
         acts = entity.id in acting or entity.id in told
         yield from _object_to_dead(candidate, entity, view, acts=acts, only_told=words)
+
+
+def _places(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+    """Return the ids of the places in which a claim says that somebody or something is."""
+    said = () if isinstance(content, Unreadable) else statements_of(content, view)
+    values = [one.value for one in said if one.attribute == "location" and one.held]
+    return frozenset(str(each).rpartition("of:")[2].split()[0] for each in values if each)
 
 
 def _actors(content: Content | Unreadable, view: SliceView) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Gates on statements: facts, relations and states that cannot hold beside the canon."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -24,11 +24,12 @@ from canonry.canon.judging.standing_statements import (
     standings_beside,
     standings_of,
     statements_of,
+    timed,
 )
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.proposals import Grade
+from canonry.log.items.proposals import Grade, Proposal
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import attribute
 from canonry.values.fields import Reference
@@ -43,6 +44,7 @@ from canonry.values.moments import (
     overlaps,
 )
 from canonry.values.moments import same_scene as in_one_scene
+from canonry.values.provenance import Evidence
 from canonry.values.statements import PHRASE, Modality, Phase, Statement
 
 _POSSIBLE: Final = "possible conflict: "
@@ -63,7 +65,9 @@ def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterato
     content, now = candidate.content, candidate.moment
     match content:
         case FactContent() | RelationshipContent() | StateChangeContent():
-            yield from objections_to(content, statements_of(content, view), now, view)
+            said = statements_of(content, view)
+            yield from objections_to(content, said, now, view, by=candidate.proposal)
+            yield from _circles(said, now, view)
         case _:
             return
 
@@ -72,9 +76,16 @@ STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_st
 
 
 def objections_to(
-    content: Content, said: tuple[Statement, ...], now: Moment, view: SliceView
+    content: Content,
+    said: tuple[Statement, ...],
+    now: Moment,
+    view: SliceView,
+    by: Proposal | None = None,
 ) -> Iterator[Objection]:
-    """Yield the gravest objection of each canon item to what a claim says at a moment."""
+    """Yield the gravest objection of each canon item to what a claim says at a moment.
+
+    Two values from two sources of equal authority, of which nobody told the order, may both stand.
+    """
     if not said:
         return
     worst: dict[object, Objection] = {}
@@ -83,6 +94,9 @@ def objections_to(
             continue
         for claim in said:
             found = _objection(standing, claim, now, view, about=_about(content, view))
+            if found and by and _is_order_unknown(found, standing, claim, by, view):
+                words = f"{_POSSIBLE}{standing.words} (nobody told which of the two is later)"
+                found = replace(found, weight=Weight.WARNS, rationale=words, rivals=())
             before = worst.get(standing.rival)
             if found and (before is None or _GRAVITY[found.weight] > _GRAVITY[before.weight]):
                 worst[standing.rival] = found
@@ -90,6 +104,58 @@ def objections_to(
     if view.crowded(keys_of_rivals(said, view)):
         more = "it was compared with the newest facts on its subject only; there are more"
         yield Objection(weight=Weight.WARNS, rationale=more)
+
+
+def _is_order_unknown(
+    found: Objection, standing: Standing, claim: Statement, by: Proposal, view: SliceView
+) -> bool:
+    """Tell whether two sources of equal authority only give different values of what can change."""
+    held, thing, entry = standing.statement, standing.thing, attribute(claim.attribute)
+    changing = entry.cardinality == 1 and not (entry.fixed or entry.always)
+    if found.weight is not Weight.CONTRADICTS or not changing or not (held.held and claim.held):
+        return False
+    if thing is None or thing.authority is not by.authority or held.attribute != claim.attribute:
+        return False
+    one, other = _sources(by.evidence, view), _sources(thing.evidence, view)
+    return bool(one) and bool(other) and one.isdisjoint(other)
+
+
+def _sources(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
+    """Return the documents, the speakers and the other items that evidence names."""
+    cited = [view.cited(each.ref) for each in evidence]
+    members = ("source_id", "entity_id", "speaker", "id")
+    named = [[getattr(one, each, None) for each in members] for one in cited if one is not None]
+    return frozenset(str(next(filter(None, each))) for each in named)
+
+
+_CHAIN_MAX: Final = 8
+"""The most links of a circle that is found."""
+
+
+def _circles(said: tuple[Statement, ...], now: Moment, view: SliceView) -> Iterator[Objection]:
+    """Point out that the values of a claim lead back to its subject, as dependencies can."""
+    for claim in said:
+        if not (attribute(claim.attribute).acyclic and claim.held and isinstance(claim.value, str)):
+            continue
+        ends: dict[object, tuple[Standing, ...]] = {claim.value: ()}
+        for length in range(_CHAIN_MAX):
+            asked = [replace(claim, subject=str(one), value=None) for one in ends]
+            links: list[tuple[Statement, tuple[Standing, ...]]] = [(one, ()) for one in said]
+            beside = standings_beside(asked, now, view)
+            links = [*((one.statement, (one,)) for one in beside), *links]
+            ends = {
+                one.value: (*ends[one.subject], *by)
+                for one, by in links
+                if one.held and one.attribute == claim.attribute and one.subject in ends
+            }
+            way = ends.get(claim.subject)
+            if way is not None and (length or not way):  # the clash of two is found elsewhere
+                told = "; ".join(one.words for one in way) or "the claim itself says both"
+                itself = entity_of(view, claim.subject) if not way else None
+                ids = (itself.id,) if itself else tuple(i for one in way for i in one.conflicts)
+                words = f"{_POSSIBLE}it closes a circle: {told}"
+                yield Objection(weight=Weight.WARNS, rationale=words, conflicts=ids)
+                break
 
 
 def first_heir(item: Fact | Relation, view: SliceView) -> tuple[str, Instant | None] | None:
@@ -198,7 +264,7 @@ def _objection(
     if unnamed and about and standing.about and not about & standing.about:
         return None
     said = standing.moment
-    order = order_of(now, said)
+    held, claim, order = timed(held, said), timed(claim, now), order_of(now, said)
     found = _displaced(held, claim, order) or _compared(held, claim, order, view)
     if found is None:
         return None

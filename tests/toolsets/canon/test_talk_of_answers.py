@@ -1,0 +1,152 @@
+"""Answers that a person believes: what is unknown, what was not told then, and who is meant."""
+
+from typing import Any
+
+import pytest
+
+from canonry.values.json_values import encode_json
+from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.talking import Talk, fact, grades, relation, talk, verdict
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_before_it_was_first_told_a_read_says_when_it_was() -> None:
+    game = await talk(dragon="character", Hall="location")
+    await game.told("Red.", fact("The dragon is red", when="1410"))
+    await game.told("There.", relation("dragon", "LOCATED_IN", "Hall", when="1412"))
+    await game.told("Born.", fact("The dragon was born in Velm"))
+
+    then = await game.desk.call("get", of="dragon", at="1400")
+    later = [(row["says"], row["from"]) for row in then["not_told_then"]]
+    assert [row["says"] for row in then["facts"]] == ["The dragon was born in Velm"]
+    assert later == [("The dragon is red", "1410"), ("dragon located in Hall", "1412")]
+    found = await game.desk.call("find", text="red dragon", at="1400")
+    assert [row["from"] for row in found["not_told_then"]] == ["1410", "1412"]
+    assert "not_told_then" not in await game.desk.call("get", of="dragon")
+    since = await game.desk.call("get", of="dragon", at="1411")
+    assert [row["says"] for row in since["not_told_then"]] == ["dragon located in Hall"]
+
+
+async def test_a_later_value_is_not_the_first_one() -> None:
+    game = await talk(Ana="character")
+    await game.told("Then.", fact("Ana lives in Bree", when="1400"))
+    await game.told("Then.", fact("Ana lives in Velm", when="1410"))
+
+    assert await game.holds("Ana", at="1405") == {"Ana lives in Bree"}
+    assert "not_told_then" not in await game.desk.call("get", of="Ana", at="1405")
+    before = await game.desk.call("get", of="Ana", at="1390")
+    assert [row["says"] for row in before["not_told_then"]] == ["Ana lives in Bree"]
+
+
+async def test_what_was_recorded_later_is_not_told_to_a_read_of_the_record() -> None:
+    game = await talk(dragon="character")
+    game.later(days=1)
+    await game.told("Red.", fact("The dragon is red", when="1410"))
+
+    then = await game.desk.call("get", of="dragon", at="1400", as_known_at="2026-11-09")
+    assert "not_told_then" not in then
+
+
+@pytest.mark.parametrize("read", ["get", "find"])
+async def test_a_secret_that_was_told_later_leaks_nothing(read: str) -> None:
+    replies: list[bytes] = []
+    for secret in (True, False):
+        game = await talk(dragon="character")
+        if secret:
+            await game.told("Hush.", fact("The dragon is red", when="1410", **{"for": ["gm"]}))
+        else:
+            game.desk.canon.identities.fresh()
+        await game.told("Big.", fact("The dragon is huge", when="1420"))
+        reader = a_desk("Reader", beside=game.desk)
+        asked: dict[str, Any] = {"of": "dragon"} if read == "get" else {"text": "dragon red huge"}
+        reply = await reader.call(read, at="1400", **asked)
+        for row in (reply, *reply.get("found", ()), *reply.get("not_told_then", ())):
+            row.pop("id", None)
+        replies.append(encode_json(reply))
+
+    assert replies[0] == replies[1]
+    assert b"huge" in replies[0]
+    assert b"The dragon is red" not in replies[0]
+
+
+async def dentist() -> Talk:
+    home = await talk(Mia="character", Max="character")
+    await home.told("Mia goes to school in Graz.")
+    await home.told("The dentist said that Max has a cavity.")
+    return home
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("What did the dentist say about Mia?", False),
+        ("Where does Max go to school?", False),
+        ("Where does Mia go to school?", True),
+        ("Does Max have a cavity?", True),
+        ("Where did Mia leave her school?", False),
+    ],
+)
+async def test_a_question_without_an_answer_is_told_so(question: str, known: bool) -> None:
+    home = await dentist()
+    reply = await home.desk.call("find", text=question)
+
+    assert reply["found"]
+    assert ("hint" in reply) is not known
+    if not known:
+        assert "nothing is known about it here" in reply["hint"]
+
+
+async def test_words_that_are_no_question_get_no_advice() -> None:
+    home = await dentist()
+    assert "hint" not in await home.desk.call("find", text="dentist Mia")
+
+
+@pytest.mark.parametrize("name", ["J. Okafor", "J Okafor", "Okafor"])
+async def test_an_initial_that_two_people_share_is_asked_about(name: str) -> None:
+    team = await talk(James_Okafor="character", Joy_Okafor="character", Mary_Okafor="character")
+    error = await team.desk.refused(
+        "propose", said="Done.", claims=[fact("The release is approved", who=[name])]
+    )
+
+    assert error["details"]["reason"] == "name.ambiguous"
+    named = " ".join(error["details"]["candidates"])
+    assert ("James Okafor" in named, "Joy Okafor" in named) == (True, True)
+    assert ("Mary Okafor" in named) is (name == "Okafor")
+
+
+async def test_an_initial_of_one_person_names_that_person() -> None:
+    team = await talk(James_Okafor="character", Mary_Okafor="character", Jane_Berg="character")
+    reply = await team.told("Done.", fact("The release is approved", who=["J. Okafor"]))
+
+    assert verdict(reply) == "accepted"
+    assert await team.holds("James Okafor") == {"The release is approved"}
+
+
+@pytest.mark.parametrize("claim", ["fact", "relation", "state"])
+async def test_a_first_name_of_two_people_links_nobody_and_offers_both(claim: str) -> None:
+    home = await talk(Anna_Berg="character", Anna_Huber="character", Graz="location")
+    if claim == "fact":
+        said = (await home.told("Anna lives in Graz."))["hint"]
+    else:
+        state = {"kind": "state", "of": "Anna", "tags": ["ill"]}
+        given = relation("Anna", "LIVES_IN", "Graz") if claim == "relation" else state
+        error = await home.desk.refused("propose", said="So.", claims=[given])
+        said = " ".join(error["details"]["candidates"])
+
+    assert "Anna Berg" in said
+    assert "Anna Huber" in said
+    assert await home.holds("Anna Berg") == await home.holds("Anna Huber") == set()
+
+
+async def test_a_pronoun_means_the_one_entity_that_a_fact_is_about() -> None:
+    story = await talk(Mara="character", Ben="character")
+    await story.told("Mara's eyes are green.")
+    reply = await story.told("Her.", fact("Her blue eyes shone", about=["Mara"]))
+    assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+
+    assert (
+        verdict(await story.told("She.", fact("Her blue eyes shone", about=["Ben"]))) == "accepted"
+    )
+    both = await story.told("They.", fact("Her blue eyes met his", about=["Mara", "Ben"]))
+    assert verdict(both) == "accepted"

@@ -1,0 +1,194 @@
+"""What changes in a household, a team and a story, said as people say it."""
+
+import pytest
+
+from tests.toolsets.canon.talking import fact, grades, relation, talk, verdict
+
+pytestmark = pytest.mark.anyio
+
+CHANGES = [
+    # doses and other figures
+    ("Hilde takes warfarin, 5 mg", "The doctor raised Hilde's warfarin to 7.5 mg last Tuesday"),
+    ("Hilde takes 5 mg of warfarin", "Hilde takes 7.5 mg of warfarin since last Tuesday"),
+    ("Hilde's warfarin dose is 5 mg", "Hilde's warfarin was lowered to 3 mg on 2 November"),
+    ("Hilde weighs 60 kg", "Hilde weighs 62 kg since October"),
+    ("The rent is 900 euros", "The rent went up to 950 euros in October"),
+    ("The rent is 900 euros", "The landlord raised the rent from 900 euros to 950 euros"),
+    # versions
+    ("PostgreSQL 16 in production", "Since 15 January we run PostgreSQL 17"),
+    ("We use PostgreSQL 16", "We upgraded PostgreSQL to 17 on 15 January"),
+    ("PostgreSQL 16 runs in production", "We run PostgreSQL 17 in production since January"),
+    ("Staging uses Node 20", "Staging moved to Node 22"),
+    # what is lent
+    ("The spare key is with Hilde", "Hilde gave the spare key back"),
+    ("Hilde has the spare key", "Hilde gave back the spare key yesterday"),
+    ("We lent Hilde the spare key", "Hilde returned the spare key to us"),
+    ("Hilde has our ladder", "Hilde brought our ladder back"),
+    # plans
+    ("Release 2.4 ships on 13 November 2026", "Release 2.4 slipped to 20 November 2026"),
+    ("Release 2.4 goes live on 13 November 2026", "Release 2.4 was postponed to 1 December 2026"),
+    ("The deadline is 3 May", "The deadline was moved to 5 May"),
+    # decisions
+    ("We use Kafka", "We decided against Kafka"),
+    ("We use Kafka", "We chose NATS over Kafka"),
+    ("ADR-7 is accepted", "ADR-12 supersedes ADR-7"),
+]
+KNOWN = {"Hilde": "character", "PostgreSQL": "object", "spare_key": "object", "Kafka": "object"}
+KNOWN |= {"Release_2.4": "object", "NATS": "object", "ADR-7": "object", "ADR-12": "object"}
+
+
+@pytest.mark.parametrize(("before", "change"), CHANGES)
+async def test_a_change_ends_what_was_so_before(before: str, change: str) -> None:
+    home = await talk(**KNOWN)
+    first = await home.told(before)
+    reply = await home.told(change)
+
+    assert verdict(reply) == "accepted"
+    assert reply["verdicts"][0]["ends"] == [first["verdicts"][0]["id"]]
+    assert reply["note"].startswith("Ended: ")
+    assert before in reply["note"]
+
+
+AGREE = [
+    ("The SLA is 99.9 %", "The SLA is three nines"),
+    ("The uptime is 99.99%", "The uptime is four nines"),
+    ("Hilde takes 5 mg of warfarin", "Hilde takes aspirin, 100 mg"),
+    ("We use PostgreSQL 16", "Staging uses PostgreSQL 17"),
+    ("We use Room 12", "We use Room 13"),
+    ("Room 12 has a projector", "Room 12 seats eight"),
+    ("Ben is the only child of Ruth", "Lea is Ben's half-sister"),
+    ("Ben is the only child of Ruth", "Lea is Ben's adopted sister"),
+    ("Mara's eyes are green", "Mara dreams of her blue eyes"),
+    ("Mara's eyes are green", "Mara's blue dress shone"),
+    ("Ben is in Rome", "As far as Mara knows, Ben is in Paris"),
+    ("Ben is alive", "Mara dreams that Ben is dead"),
+    ("Hilde's dead husband was a smith", "Hilde's alive"),
+    ("checkout depends on pricing", "pricing depends on PostgreSQL"),
+    ("We decided against Kafka", "They use Kafka in Berlin"),
+]
+FAMILY = {"Ben": "character", "Ruth": "character", "Lea": "character", "Mara": "character"}
+FAMILY |= {"checkout": "object", "pricing": "object", "SLA": "object", "Room_12": "location"}
+
+
+@pytest.mark.parametrize(("first", "second"), AGREE)
+async def test_what_can_both_be_true_is_not_flagged(first: str, second: str) -> None:
+    home = await talk(**KNOWN, **FAMILY)
+    await home.told(first)
+    reply = await home.told(second)
+
+    assert (verdict(reply), grades(reply)) == ("accepted", [])
+    assert "ends" not in reply["verdicts"][0]
+
+
+CONTRADICT = [
+    ("Tom's allergic to walnuts", "Tom has no allergies"),
+    ("Mara's eyes are green", "Mara's blue eyes shone"),
+    ("Mara has green eyes", "Mara looked up with her blue eyes"),
+    ("Ben is the only child of Ruth", "Ben's sister Lea lives in Rome"),
+    ("Ben is the only child of Ruth", "Lea is Ruth's daughter"),
+    ("Ben is Ruth's only child", "Lea is Ben's sister"),
+    ("Hilde takes warfarin, 5 mg", "Hilde takes 7.5 mg of warfarin"),
+    ("We run PostgreSQL 16", "PostgreSQL 17 runs in production"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), CONTRADICT)
+async def test_what_cannot_both_be_true_is_said_in_the_first_sentence(
+    first: str, second: str
+) -> None:
+    home = await talk(**KNOWN, **FAMILY, Tom="character")
+    await home.told(first)
+    reply = await home.told(second)
+
+    assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    assert reply["note"].startswith("Contradicts: ")
+    assert first in reply["note"]
+
+
+@pytest.mark.parametrize("kind", ["SIBLING_OF", "CHILD_OF"])
+async def test_a_relation_meets_an_only_child(kind: str) -> None:
+    home = await talk(**FAMILY)
+    await home.told("Ben is the only child of Ruth.")
+    to = {"SIBLING_OF": "Ben", "CHILD_OF": "Ruth"}[kind]
+
+    assert verdict(await home.told("Lea is new.", relation("Lea", kind, to))) == "rejected"
+
+
+async def test_two_sources_without_a_time_both_stand_and_are_listed_once() -> None:
+    team = await talk(API="object")
+    for title, limit in (("wiki", 100), ("runbook", 150)):
+        await team.document(title, f"The API limit is {limit}/s.")
+    await team.cited("wiki", fact("The API limit is 100/s"))
+    reply = await team.cited("runbook", fact("The API limit is 150/s"))
+
+    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert "nobody told which of the two is later" in reply["note"]
+    assert await team.holds("API") == {"The API limit is 100/s", "The API limit is 150/s"}
+    assert (await team.desk.call("review"))["total"] == 1
+    again = await team.cited("wiki", fact("The API limit is 200/s"))
+    assert (verdict(again), sorted(grades(again))) == ("rejected", ["contradiction", "possible"])
+
+
+async def test_two_speakers_of_a_scene_contradict_each_other_and_one_corrects_himself() -> None:
+    home = await talk(Max="character", Ana="character", Bo="character")
+    turns = [await home.turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
+    for turn, at in zip(turns, (8, 9), strict=True):
+        reply = await home.cited(turn, fact(f"Max's bedtime is {at}"))
+    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert await home.holds("Max") == {"Max's bedtime is 8", "Max's bedtime is 9"}
+
+    first, later = [await home.turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
+    await home.cited(first, fact("Bo's bedtime is 7"))
+    await home.cited(later, fact("Bo's bedtime is 6"))
+    assert await home.holds("Bo") == {"Bo's bedtime is 6"}
+
+
+async def test_sources_never_share_what_cannot_change_nor_what_authority_decides() -> None:
+    home = await talk(Mia="character")
+    await home.document("Passport", "Mia was born in Graz.")
+    await home.document("Diary", "Mia was born in Linz. Her bedtime is 9.")
+    await home.cited("Passport", fact("Mia was born in Graz"))
+    assert verdict(await home.cited("Diary", fact("Mia was born in Linz"))) == "rejected"
+
+    await home.cited("Diary", fact("Mia's bedtime is 9"))
+    await home.told("Mia's bedtime is 8.", authority="gm")
+    assert await home.holds("Mia") == {"Mia was born in Graz", "Mia's bedtime is 8"}
+
+
+@pytest.mark.parametrize("as_relation", [False, True])
+async def test_a_circle_of_dependencies_is_pointed_out(as_relation: bool) -> None:
+    team = await talk(web="object", api="object", db="object")
+    for start, end in (("web", "api"), ("api", "db"), ("db", "web")):
+        claim = relation(start, "DEPENDS_ON", end) if as_relation else None
+        words = f"{start} depends on {end}"
+        reply = await team.told(words, claim or fact(words))
+    assert (verdict(reply), grades(reply)) == ("accepted", ["possible", "possible"])
+    assert "closes a circle" in reply["note"]
+
+
+async def test_a_text_with_a_circle_of_its_own_is_pointed_out() -> None:
+    team = await talk(checkout="object", pricing="object")
+    reply = await team.told("Service checkout depends on pricing; pricing depends on checkout.")
+    assert "closes a circle: the claim itself says both" in reply["note"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "event", "says": "Ben cooks in the kitchen", "who": ["Ben"], "where": "inn"},
+        {"kind": "relation", "from": "Ben", "type": "LOCATED_IN", "to": "inn"},
+    ],
+)
+async def test_a_place_that_burnt_down_is_asked_about(claim: dict[str, object]) -> None:
+    story = await talk(Ben="character", inn="location")
+    await story.told("The inn burnt down in 1803.")
+    turns = [
+        await story.turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
+        for year in ("1802", "1804")
+    ]
+
+    assert grades(await story.cited(turns[0], claim)) == []
+    reply = await story.cited(turns[1], claim)
+    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert "inn is involved in it but is destroyed then" in reply["note"]
+    assert (await story.desk.call("review"))["total"] == 1

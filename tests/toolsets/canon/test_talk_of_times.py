@@ -1,0 +1,125 @@
+"""Times in everyday words: from when something holds, and days that no calendar has."""
+
+import pytest
+
+from tests.toolsets.canon.talking import fact, talk, verdict
+
+pytestmark = pytest.mark.anyio
+
+TIMES = [
+    ("Max broke his arm on the 3rd.", "3 November 2026"),
+    ("Max broke his arm on the 20th.", "20 October 2026"),
+    ("Max broke his arm last Thursday.", "5 November 2026"),
+    ("Max broke his arm on Friday.", "6 November 2026"),
+    ("Max broke his arm yesterday.", "8 November 2026"),
+    ("Max broke his arm on 24 December.", "24 December 2025"),
+    ("Max broke his arm in 2019.", "in 2019"),
+    ("Max joined the choir in March.", "March 2026"),
+    ("Max weighs 40 kg since 2 November.", "2 November 2026"),
+    ("Max zog am 3. November nach Wien.", "3 November 2026"),
+]
+
+
+@pytest.mark.parametrize(("text", "begin"), TIMES)
+async def test_a_change_holds_from_the_time_in_its_words(text: str, begin: str) -> None:
+    home = await talk(Max="character")
+    await home.told(text)
+
+    shown = await home.desk.call("timeline", about="Max")
+    assert [row["when"] for row in shown["timeline"]] == [begin]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Max goes to the choir on Tuesdays.",
+        "The choir sings on 24 December.",
+        "Max was born on 3 May 2019.",
+        "Max met Ana in 2011 and Bo in 2012.",
+    ],
+)
+async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) -> None:
+    home = await talk(Max="character", choir="faction")
+    await home.told(text)
+
+    assert "from" not in (await home.found("Max choir"))[text.rstrip(".")]
+
+
+@pytest.mark.parametrize(
+    ("when", "begin"),
+    [
+        ("on the 3rd", "3 November 2026"),
+        ("the 20th", "20 October 2026"),
+        ("3rd November", "3 November 2026"),
+        ("Friday", "6 November 2026"),
+        ("am 3.", "3 November 2026"),
+        ("in May", "May 2026"),
+    ],
+)
+async def test_a_day_without_a_month_or_year_lies_before_the_day_of_telling(
+    when: str, begin: str
+) -> None:
+    home = await talk(boiler="object")
+    event = {"kind": "event", "says": "The boiler was serviced", "when": when}
+    assert verdict(await home.told("It was serviced.", event)) == "accepted"
+
+    (row,) = (await home.desk.call("timeline", about="boiler"))["timeline"]
+    assert row["when"] == begin
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("We will move to Linz in May.", "May 2027"),
+        ("Ida is moving to Linz in May.", "May 2027"),
+        ("Ida will join the choir on Friday.", "13 November 2026"),
+    ],
+)
+async def test_a_plan_lies_after_the_day_of_telling_and_ends_nothing(text: str, begin: str) -> None:
+    home = await talk(Ida="character", Linz="location", Vienna="location")
+    await home.told("Ida lives in Vienna.")
+    reply = await home.told(text)
+
+    assert "ends" not in reply["verdicts"][0]
+    assert (await home.found("Linz choir Ida"))[text.rstrip(".")]["from"] in {begin, text[-7:-1]}
+    assert "Ida lives in Vienna" in await home.holds("Ida")
+    assert "Ida lives in Vienna" in await home.holds("Ida", at="2027-06-10")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Mia was born on 30 February 2019.", "February 2019 has no day 30"),
+        ("Mia was born on 2019-02-29.", "February 2019 has no day 29"),
+        ("Mia's birthday is 31 April.", "April has no day 31"),
+        ("Mia moved out on 31 June 2024.", "June 2024 has no day 31"),
+        ("Mia zog am 30. Februar 2019 nach Wien.", "February 2019 has no day 30"),
+    ],
+)
+async def test_a_day_that_does_not_exist_is_refused(text: str, named: str) -> None:
+    home = await talk(Mia="character")
+    error = await home.desk.refused("propose", said=text, claims=[fact(text)])
+
+    assert named in error["message"]
+    assert error["details"]["path"] == "/claims/0/says"
+
+
+@pytest.mark.parametrize("date", ["30 February 2019", "2019-02-30", "31 April 2020"])
+async def test_an_account_refuses_a_day_that_does_not_exist(date: str) -> None:
+    home = await talk()
+    mia = {"kind": "entity", "name": "Mia", "type": "person", "fields": {"date_of_birth": date}}
+    error = await home.desk.refused("propose", said="Mia.", claims=[mia], space="account")
+
+    assert error["details"]["path"] == "/claims/0/fields/date_of_birth"
+    assert "Ask for the right date" in error["message"]
+
+
+async def test_a_leap_day_and_a_calendar_of_its_own_are_taken() -> None:
+    home = await talk(Mia="character")
+    assert verdict(await home.told("Mia was born on 29 February 2020.")) == "accepted"
+
+    await home.desk.call(
+        "open", name="Far", calendar={"months": [{"name": "February", "days": 40}]}
+    )
+    reply = await home.told("Ana left on 39 February 12.", space="Far")
+    assert verdict(reply) == "accepted"
