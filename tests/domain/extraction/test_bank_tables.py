@@ -336,3 +336,35 @@ def test_an_account_that_changes_with_the_party_is_not_that_of_the_statement() -
     assert [each.fields.get("account_id") for each in (*other, *single)] == [None] * 3
     assert other[0].fields["iban"] == "DE02120300000000202051"
     assert {each.fields["account_id"] for each in mine} == {"DE02120300000000202051"}
+
+
+def test_a_title_that_is_repeated_within_a_column_is_no_text_of_a_payment() -> None:
+    done = read(
+        ("Datum", "Name", "Beschreibung", "Betrag"),
+        ("13.05.2024", "Bo", "Miete", "-520,00"),
+        (None, None, "Mai", None),
+        (None, None, "Beschreibung", None),
+        ("14.05.2024", "Al", "Brot", "-3,20"),
+    )
+
+    assert [each.fields["description"] for each in done.entities] == ["Miete Mai", "Brot"]
+
+
+def test_the_account_of_the_other_party_is_not_the_own_account() -> None:
+    done = read(
+        (
+            "Buchung",
+            "Empf\u00e4nger",
+            "Beg\u00fcnstigter IBAN",
+            "IBAN Auftraggeber",
+            "Zweck",
+            "Betrag",
+        ),
+        *(
+            (f"{day}.05.2024", "Bo", "AT611904300234573201", "DE02120300000000202051", "X", "-5,00")
+            for day in (13, 14)
+        ),
+    )
+
+    assert all(each.fields["description"] == "X" for each in done.entities)
+    assert not any("account_id" in each.fields for each in done.entities)

@@ -271,3 +271,80 @@ def test_only_what_calls_itself_an_invoice_is_one(heading: str, kind: str) -> No
     found = found_in(f"{heading}\n{lines}\nZahlbar bis: 27.05.2024")
 
     assert found[0][0] == kind
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        "Description   Quantity   Price   Amount",
+        "Beschreibung\tMenge\tPreis\tBetrag",
+        "Descripci\u00f3n   Cantidad   Precio   Importe",
+        "Omschrijving   Aantal   Prijs   Bedrag",
+    ],
+)
+def test_titles_of_columns_are_no_label_with_a_value(titles: str) -> None:
+    head = "Invoice INV-9\nVendor: Alder Ltd\nInvoice date: 2024-05-13"
+    ((kind, fields),) = found_in(
+        f"{head}\n{titles}\nConsulting   2   100.00   200.00\nTotal: EUR 200"
+    )
+
+    assert (kind, fields["amount_due"]) == ("invoice", 200)
+    assert "description" not in fields
+
+
+def test_the_parties_of_a_contract_end_before_a_row_of_labels() -> None:
+    text = (
+        "Contract C-1\nBetween Alder Ltd and Bo Dahl\nDescription   Fee\nEffective date: 2024-05-01"
+    )
+    (_, fields), *_ = found_in(text)
+
+    assert fields["parties"] == ["Alder Ltd", "Bo Dahl"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("Return note", "Goods returned note", "RMA", "Returned goods note", "Return slip"),
+        *(
+            "R\u00fccksendeschein",
+            "Retourenschein",
+            "Warenr\u00fccksendung",
+            "R\u00fccklieferschein",
+        ),
+        *("Bon de retour", "Bordereau de retour", "Nota di reso", "Bolla di reso", "Retourbon"),
+        *(
+            "Nota de devoluci\u00f3n",
+            "Albar\u00e1n de devoluci\u00f3n",
+            "Guia de devolu\u00e7\u00e3o",
+        ),
+        *("Nota zwrotu", "Protok\u00f3\u0142 zwrotu", "Returseddel", "Returnota", "Retursedel"),
+    ],
+)
+@pytest.mark.parametrize("between", ["", "Vendor: Alder Ltd\n", "Alder Ltd\n"])
+def test_a_paper_about_returned_goods_is_no_invoice(heading: str, between: str) -> None:
+    labels = "Invoice number: R-10\nDate: 2024-05-13\nTotal: 119.00 EUR"
+    ((kind, fields),) = found_in(f"{heading} G-3\n{between}{labels}")
+
+    assert kind == "return_note"
+    assert (fields["return_note_number"], fields["invoice_reference"]) == ("G-3", "R-10")
+    assert "amount_due" not in fields
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("Goods received note", "Work order", "Warranty claim", "Bill of lading"),
+        *("Wareneingangsschein", "Stundenzettel", "Frachtbrief", "Bon de r\u00e9ception"),
+        *("Carta de porte", "Reklamacja", "Tidrapport", "Vrachtbrief", "Reclamo"),
+    ],
+)
+def test_other_papers_that_name_an_invoice_are_no_invoices(heading: str) -> None:
+    labels = "Invoice number: R-10\nDate: 2024-05-13\nTotal: 119.00 EUR"
+
+    assert {kind for kind, _ in found_in(f"{heading} G-3\n{labels}")} <= {"note", "company"}
+
+
+def test_an_invoice_that_speaks_of_returns_is_an_invoice() -> None:
+    text = "Invoice INV-9\nAlder Ltd\nDate: 2024-05-13\nReturns: within 30 days\nTotal: 119.00 EUR"
+
+    assert found_in(text)[0][0] == "invoice"

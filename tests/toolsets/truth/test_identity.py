@@ -165,3 +165,29 @@ async def test_a_rent_has_no_company_and_a_shop_has_one() -> None:
     await desk.ingest({**PAYMENT, "merchant_name": "Blue Door Books"})
     companies = await desk.call("retrieve_entities", entity_type="company")
     assert [each["canonical_name"] for each in companies["entities"]] == ["Blue Door Books"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "own", "other", "more"),
+    [
+        ("invoice", "invoice_number", "INV-1", "INV-2", {"vendor_name": "Alder Ltd"}),
+        ("company", "name", "Acme GmbH", "Acme Holding GmbH", {}),
+        ("contact", "email", "ann@x.example", "al@y.example", {"name": "Ann Lee"}),
+        ("task", "title", "Paint the door", "Paint the red door", {}),
+    ],
+)
+async def test_a_merged_entity_keeps_its_own_key_and_takes_the_latest_other_values(
+    kind: str, key: str, own: str, other: str, more: dict[str, Any]
+) -> None:
+    desk = a_desk()
+    kept = await desk.entity(kind, **{key: own, "notes": "old"}, **more)
+    gone = await desk.entity(kind, **{key: other, "notes": "new"}, **more)
+    await desk.merge(gone, kept)
+    again = await desk.ingest({"entity_type": kind, key: other, "notes": "newest", **more})
+
+    assert again["entities"][0]["entity_id"] == kept
+    shown = await desk.call("get_entity_snapshot", entity_id=kept)
+    notes = shown["snapshot"].get("notes") or shown["raw_fragments"]["notes"]["value"]
+    assert (shown["snapshot"][key], notes) == (own, "newest")
+    await desk.call("unmerge_entities", user_id=desk.user, entity_id=gone)
+    assert (await desk.snapshot(gone))[key] == other

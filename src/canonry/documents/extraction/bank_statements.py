@@ -200,10 +200,13 @@ def _is_paid(columns: Columns, row: Cells) -> bool:
 
 
 def _more(columns: Columns, row: Cells) -> bool:
-    """Tell whether a row only continues the purpose of the line above, and is no total."""
+    """Tell whether a row only continues the purpose of the line above: no total, no title."""
     said = [place for place, cell in enumerate(row) if cell not in {None, ""}]
-    total = notion_of(plain(str(columns.cell(row, "purpose"))))[0] in {"total", "subtotal"}
-    return said == [columns.places.get("purpose")] and not total
+    text = plain(str(columns.cell(row, "purpose")))
+    other = notion_of(text)[0] in {"total", "subtotal"} or text in map(
+        plain, filter(None, columns.titles)
+    )
+    return said == [columns.places.get("purpose")] and not other
 
 
 def _currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> str | None:

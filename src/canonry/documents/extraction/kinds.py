@@ -181,9 +181,7 @@ _EVIDENCE: Final = {
 _NUMERIC: Final = frozenset(TABLES["words"]["numeric"].split())
 """Notions whose value has a digit: numbers, dates and amounts."""
 
-_OTHERS: Final = frozenset(
-    {"other", "credit_note", "quote", "order", "delivery_note", "payslip", "paid"}
-)
+_OTHERS: Final = frozenset(TABLES["words"]["others"].split())
 """The types of headings such as payslips and quotes, which resemble bills."""
 
 _HEADING_WEIGHT: Final = 3

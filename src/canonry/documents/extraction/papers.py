@@ -23,7 +23,8 @@ from canonry.records.notation.numbers import MONEY
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.languages import languages
 
-PAPERS: Final = ("credit_note", "quote", "order", "reminder", "delivery_note", "payslip")
+_GOODS: Final = ("delivery_note", "return_note")
+PAPERS: Final = ("credit_note", "quote", "order", "reminder", *_GOODS, "payslip")
 _SUMS: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax"})
 _WEIGHT: Final = 6
 _NUMBER: Final = (

@@ -19,7 +19,7 @@ from canonry.documents.extraction.cards import (
     said_anew,
 )
 from canonry.documents.extraction.chats import of_chats, of_lines
-from canonry.documents.extraction.kinds import TABLES, Kind, is_called_bill
+from canonry.documents.extraction.kinds import TABLES, Kind, heading_of, is_called_bill
 from canonry.documents.extraction.papers import documents_in, invoices_paid, type_of
 from canonry.documents.extraction.prose import document_of, mismatches
 from canonry.documents.extraction.rows import (
@@ -462,8 +462,8 @@ def _labelled(
     record = Record(kind="object", fields=pairs)
     found = tuple(of_records((record,), schemas, reading.name))
     known = {schema.entity_type for schema in schemas}
-    if not is_called_bill(reading.text[:LOOKED_AT]):
-        known -= {"invoice"}
+    if heading_of(lines)[0] == "other" or not is_called_bill(reading.text[:LOOKED_AT]):
+        known -= {"invoice", "receipt"}
     return found if found and found[0].entity_type in known else ()
 
 

@@ -118,7 +118,8 @@ _OPENINGS_MAX: Final = 50
 _PARTIES_MAX: Final = 600
 _ENDED: Final = re.compile(
     r"(?<!\b[A-Z])(?<!\bInc)(?<!\bLtd)(?<!\bLda)(?<!\bCor)(?<!\bo)\.(?=\s+[A-Z\xa7\d]|\s*$)"
-    r"|\n\s*\n|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b"
+    r"|\n\s*\n|\n[^\n]{1,60}?(?::|\t|\s{3})"
+    r"|(?:,\s|\s)(?:effective|dated|geschlossen|wird|se celebra)\b"
 )
 """The end of the sentence that names the parties."""
 

@@ -1,5 +1,6 @@
 """Snapshots as they are shown."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -10,7 +11,7 @@ from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.log.schemas.typed_records import Converted, convert, out_of_order
 from canonry.values.fields import spread
 from canonry.values.ids import ObservationId
-from canonry.values.merge import LAST_WRITE, accumulate
+from canonry.values.merge import LAST_WRITE, MERGE_ARRAY, accumulate
 from canonry.values.merge import join as join_of_merge
 from canonry.values.moments import Instant
 from canonry.values.observations import (
@@ -32,6 +33,7 @@ from canonry.values.observations import (
 # no schema and show all fields.
 
 NOT_IN_SCHEMA: Final = "not_in_schema"
+_PARTS: Final = re.compile("[|&]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
     shown: dict[str, Elements] = {}
     fragments: dict[str, RawFragment] = {}
     loose: dict[str, Elements] = {}
-    for said, elements in entity.snapshot.items():
+    for said, elements in _with_own_keys(entity, schema).items():
         if said.startswith(PROPERTY_PREFIX):
             name = said.removeprefix(PROPERTY_PREFIX)
             spec = specs.get(name)
@@ -99,6 +101,14 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
             value=fields.pop(name), reason=reason, observation=sources.pop(name)[0]
         )
     return Shown(fields=fields, sources=sources, fragments=dict(sorted(fragments.items())))
+
+
+def _with_own_keys(entity: Entity, schema: EntitySchema) -> Accumulator:
+    """Return all fields; a single value that identifies the entity is not that of a member."""
+    names = {part for rule in schema.identity for part in _PARTS.split("|".join(rule.fields))}
+    keys = {PROPERTY_PREFIX + name for name in names if schema.policy(name) is not MERGE_ARRAY}
+    kept = keys & entity.own.keys() if entity.absorbed else ()
+    return {**entity.snapshot, **{key: entity.own[key] for key in kept}}
 
 
 def _fitting(elements: Elements, spec: FieldSpec) -> Elements:

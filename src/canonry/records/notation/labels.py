@@ -27,6 +27,8 @@ _EMPHASIS: Final = re.compile(
 _PAIR: Final = re.compile(
     r"([^:\uff1a|\t]{1,60}?)\s*(?:[:\uff1a](?!//)|\t|\s\|\s|\s{3,}|\.{4,})\s*(.*)", re.DOTALL
 )
+_GAP: Final = re.compile(r"\t|\s{3,}")
+_TITLES: Final = frozenset(WORDS["titles"].split("|"))
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9#]+")
 _RATE: Final = re.compile(r"[(\[]?\d{1,2}(?:[.,]\d+)?\s?%[)\]]?")
 _BRACKET: Final = re.compile(r"\s\([^()]{1,40}\)\s*$")
@@ -73,7 +75,7 @@ def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
     text = _EMPHASIS.sub(r"\2", _MARKUP.sub("", raw)).strip().strip("|").strip()
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
     line = partial(LabelledLine, text=text, listed=listed)
-    if len(cells) > 2:  # noqa: PLR2004 - a row of a table, not a label and its value
+    if len(cells) > 2 or _are_titles(text):  # noqa: PLR2004 - a row of a table, and no label
         return line()
     # A colon at the end of a label's cell is redundant.
     found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
@@ -90,6 +92,13 @@ def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
             currency=currency,
         )
     return _unmarked(text, line, following)
+
+
+def _are_titles(text: str) -> bool:
+    """Tell whether a line has more than two labels with gaps between them, and no value."""
+    pieces = [plain(piece) for piece in _GAP.split(text)]
+    known = (notion_of(each)[0] or columns_named(each) or each in _TITLES for each in pieces)
+    return len(pieces) > 2 and all(known)  # noqa: PLR2004 - a label and its value are two
 
 
 def meaning(label: str) -> tuple[str, str, str]:

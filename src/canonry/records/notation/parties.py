@@ -36,6 +36,11 @@ _ENDS: Final = re.compile(rf",(?!\s?(?:{_FORM})\b)|\s[-\u2013]\s|\d{{3,}}", re.I
 _SMALL: Final = frozenset(WORDS["small"].split())
 """Words within names that begin with small letters."""
 
+_BUSINESSES: Final = frozenset(WORDS["businesses"].split())
+_ENDS_OF_BUSINESSES: Final = tuple(WORDS["ends_of_businesses"].split())
+_ENDS_OF_FIRST: Final = tuple(WORDS["ends_of_first_words"].split())
+_WITHIN: Final = frozenset(WORDS["within_businesses"].split())
+_BEFORE: Final = frozenset(WORDS["before_businesses"].split())
 _JOINED: Final = ("and", "und", "y", "et")
 _NAME_MAX: Final = 120
 _WORDS_MAX: Final = 10
@@ -47,13 +52,24 @@ def is_company(name: str) -> bool:
     return bool(_COMPANY.search(name))
 
 
+def _is_business(name: str) -> bool:
+    """Tell whether a name has words that name a business or a body and no person."""
+    first, *others = words = plain(name).split() or [""]
+    return (
+        not _BUSINESSES.isdisjoint(words)
+        or any(word.endswith(_ENDS_OF_BUSINESSES) for word in words)
+        or (bool(others) and (first in _BEFORE or first.endswith(_ENDS_OF_FIRST)))
+        or not _WITHIN.isdisjoint(name.split()[1:])  # in small letters: "An" is a name
+    )
+
+
 def party_type(name: str) -> str:
     """Return `company` or `person`; a single word is a company."""
     bare = _HONOURED.sub("", name.strip(), count=1)
     if bare != name.strip():
         return "person"
     words = words_only(name).split()
-    if is_company(name) or company_name(name) != " ".join(words):
+    if is_company(name) or _is_business(name) or company_name(name) != " ".join(words):
         return "company"
     capital = all(word[:1].isupper() for word in bare.split() if len(word) > 3)  # noqa: PLR2004
     alone = all(word.isalpha() for word in words)
