@@ -50,6 +50,14 @@ _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
 _NAMES: Final = frozenset({"vendor", "customer", "merchant"})
 _TITLE_MAX: Final = 200
 _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
+_TOTALS: Final = frozenset({"amount_due", "amount_total"})
+_OF_EACH: Final = re.compile(
+    r"\d[^\d(]{0,6}(?:/\s?[^\W\d_]|\b(?:each|per|pro|je|p\.?\s?[amd]\.|par|por|cada|monthly"
+    r"|pr\.|za sztuk\u0119|per capita)(?![^\W\d_]))",
+    re.IGNORECASE,
+)
+"""An amount for one of several pieces, hours or months."""
+
 _REFERENCE: Final = (
     r"[ -]?(?:no|number|nr|num|n[\xba\xb0o]|#)\b\.?:?\s*([A-Z0-9][\w/-]*\d[\w/-]*|\d[\w/-]*)"
 )
@@ -176,15 +184,16 @@ def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
     seen = context.number(bare)
     if seen is None:
         return False
-    if is_no_sum(bare) or seen.value is None:
-        reason = "a number with a unit, which is no sum" if is_no_sum(bare) else seen.reason
+    no_sum = is_no_sum(bare) or (name in _TOTALS and _OF_EACH.search(bare))
+    if no_sum or seen.value is None:
+        reason = "a number with a unit, which is no sum" if no_sum else seen.reason
         draft.unread[name] = Unread(value=text, reason=reason)
         return False
     draft.fields[name] = seen.plain
     if name == "tax_amount" and (rate := _RATE.search(f"{line.label} {text}")):
         draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
     currency = currency_in(text, context.dollar) or line.currency or context.currency
-    if currency and name in {"amount_due", "amount_total", "amount"}:
+    if currency and name in {*_TOTALS, "amount"}:
         draft.fields.setdefault("currency", currency)
     return True
 

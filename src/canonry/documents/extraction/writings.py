@@ -12,7 +12,7 @@ from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import LabelledLine, plain
 from canonry.records.notation.numbers import SeenNumber, currency_in, dollar_in, mark_in, number_in
 from canonry.records.notation.parties import is_name, named_in, parties_in, party_type
-from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, order_in
+from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, dates_in, order_in
 from canonry.values.languages import languages, written_in
 
 CONTENT_MAX: Final = 100_000
@@ -25,7 +25,8 @@ _DISTANCE: Final = re.compile(
     r"\d\s+[^\W\d_]{4,}|\b(?:between|zwischen|entre|tussen|not before|nicht vor|after|nach)\s+$",
     re.IGNORECASE,
 )
-_OR: Final = re.compile(r"\s*(?:or|oder|ou|o|lub|of)\s", re.IGNORECASE)
+_OR: Final = re.compile(r"\s*(?:(?:or|oder|ou|o|lub|of)\s|\+\s?\d)", re.IGNORECASE)
+_NEAR: Final = re.compile(r"[^:]{0,16}")
 _DATED: Final = ("issued", "date", "signed", "effective")
 
 _KRONOR: Final = re.compile(r"(?<=\d)\s?kr\b")
@@ -45,10 +46,15 @@ class DocumentContext:
 
     def date(self, text: str) -> SeenDate | None:
         """Find the first date of a text; unclear if the text beside it means another day."""
-        seen = date_in(text, self.order, self.dated)
-        if seen is None:
+        days = dates_in(text, self.order, self.dated)
+        if (seen := next(days, None)) is None:
             return None
-        if _DISTANCE.search(text, 0, seen.begin) or _OR.match(text, seen.end):
+        several = any(  # without a label between them
+            each.value != seen.value and _NEAR.fullmatch(text, seen.end, each.begin)
+            for each in islice(days, 1)
+        )
+        beside = _DISTANCE.search(text, 0, seen.begin) or _OR.match(text, seen.end)
+        if beside or several or (seen.value or "").startswith("0"):
             return SeenDate(value=None, reason="the text beside the date changes it")
         return seen
 

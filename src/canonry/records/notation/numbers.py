@@ -33,7 +33,7 @@ _SIGN: Final = re.compile(
 _DOLLAR: Final = re.compile(r"(?<![A-Za-z])\$")
 _CODE: Final = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 MONEY: Final = (
-    rf"(?:(?:{'|'.join(sorted(CURRENCIES))})(?![A-Za-z])|[A-Z]{{0,3}}[$\xa3\xa5\u20a0-\u20cf]"
+    rf"(?:(?:{'|'.join(sorted(CURRENCIES))})(?![A-Za-z])|[A-Z]{{0,3}}\$|[\xa3\xa5\u20a0-\u20cf]"
     r"|(?:[Ee]uros?|EUROS?|[Kk]r|K\u010d|Ft|[Rr]s|[Ll]ei|S?[Ff]r|Rp|RM|z\u0142)(?![^\W\d_])\.?)"
 )
 _DASH: Final = r"\-\u2212\ufe63\uff0d\u2010\u2011\u2012\u2013"
@@ -51,12 +51,12 @@ _AMOUNT: Final = re.compile(
 )
 _FIGURE: Final = re.compile(rf"(?<![\w.,])(?P<digits>{NUMERAL})(?![0-9]|[.,'\u2019][0-9])")
 _NUMERAL: Final = re.compile(NUMERAL)
-_OTHER_SIZE: Final = re.compile(WORDS["other_size"])
+_OTHER_SIZE: Final = re.compile(rf"{WORDS['other_size']}|\s?[kKMT](?={MONEY})")
 """A word or sign that changes the size of the number before it."""
 
 _ONE_MORE: Final = re.compile(
     rf"\s*(?:(?:[^\W\d_]+\s+)?(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s*"
-    rf"|[{_DASH}/*\xd7=+&]\s*|(?<=[0-9])\s+)(?:{MONEY}\s?)?[0-9]"
+    rf"|[{_DASH}/*\xd7=+&]\s*|\s+(?!\d{{1,4}}[./-]\d{{1,2}}[./-]))(?:{MONEY}\s?)?[0-9]"
 )
 """A second number that belongs to the first one: a range, a product, an alternative."""
 
