@@ -1,12 +1,13 @@
 """`canonry import chats` and `canonry import notes`: into the account, and again adds nothing."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from canonry.cli import imports
+from canonry.cli import chat_exports
 from tests.cli.run import canonry
 
 
@@ -79,16 +80,107 @@ def test_a_file_that_cannot_be_read_is_reported_and_stops_no_other(tmp_path: Pat
 def test_a_large_export_is_read_conversation_by_conversation(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "_READ", size)
+    monkeypatch.setattr(chat_exports, "_READ", size)
     export, whole = tmp_path / "conversations.json", an_export(3, 2)
     export.write_text("\ufeff" + json.dumps(whole, indent=1), encoding="utf-8")
 
-    assert [json.loads(each) for each in imports._parts(export)] == [[one] for one in whole]
+    assert [json.loads(each) for each in chat_exports.parts_of(export)] == [[one] for one in whole]
 
 
 def test_other_lists_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "_READ", 1)
+    monkeypatch.setattr(chat_exports, "_READ", 1)
     export = tmp_path / "2024-03-12.json"
     export.write_text(json.dumps([{"user": "U1", "text": "hi", "ts": "1710234000.0001"}] * 2))
 
-    assert list(imports._parts(export)) == [export.read_bytes()]
+    assert list(chat_exports.parts_of(export)) == [export.read_bytes()]
+
+
+def a_group(messages: int) -> dict[str, Any]:
+    """A group chat of Telegram, whose members wrote a message a second in turn."""
+    return {
+        "name": "Club",
+        "type": "private_group",
+        "id": 7,
+        "messages": [
+            {
+                "id": number,
+                "type": "message",
+                "date": "2024-05-13T09:00:00",
+                "date_unixtime": str(1_700_000_000 + number),
+                "from": f"Member {number % 3}",
+                "text": f"line {number}",
+            }
+            for number in range(messages)
+        ],
+    }
+
+
+def in_parts(export: Path, content: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The parts of an export, read seven characters at a time, of two messages at most."""
+    monkeypatch.setattr(chat_exports, "_READ", 7)
+    monkeypatch.setattr(chat_exports, "_PART", 2)
+    export.write_text(json.dumps(content), encoding="utf-8")
+    return [json.loads(part) for part in chat_exports.parts_of(export)]
+
+
+def test_a_long_chat_is_read_in_parts_that_name_all_its_authors_and_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = a_group(5)
+    parts = in_parts(tmp_path / "result.json", whole, monkeypatch)
+
+    assert [len(part["messages"]) for (part,) in parts] == [2, 2, 1]
+    assert [said for (part,) in parts for said in part["messages"]] == whole["messages"]
+    shared = {"participants": ["Member 0", "Member 1", "Member 2"], "name": "Club", "id": 7}
+    shared |= {"create_time": 1_700_000_000, "update_time": 1_700_000_004}
+    assert all(part.items() >= shared.items() for (part,) in parts)
+
+
+def test_long_chats_of_assistants_and_within_a_whole_export_are_divided_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (chat,) = an_export(1, 3)
+    parts = in_parts(tmp_path / "a.json", [chat, {"uuid": "u", "chat_messages": []}], monkeypatch)
+    assert [list(part["mapping"]) for (part,) in parts[:2]] == [["n0", "n1"], ["n2"]]
+    assert parts[2:] == [[{"uuid": "u", "chat_messages": []}]]
+
+    whole = {"about": "x", "contacts": {"list": []}, "chats": {"about": "y", "list": [a_group(3)]}}
+    first, second = in_parts(tmp_path / "b.json", whole, monkeypatch)
+    assert (first[0]["about"], "about" in second[0]) == ("x", False)
+    lists = [each["chats"]["list"][0]["messages"] for (each,) in (first, second)]
+    assert [said["id"] for said in lists[0] + lists[1]] == [0, 1, 2]
+
+
+def test_a_long_chat_is_brought_once(tmp_path: Path) -> None:
+    export = tmp_path / "result.json"
+    export.write_text(json.dumps(a_group(8_000)), encoding="utf-8")
+    first, again = (brought(tmp_path, "chats", export) for _ in range(2))
+
+    assert (first["sources"], first["records"], first["unread"]) == (4, 8_004, {})
+    assert (again["known"], again["sources"], again["records"]) == (4, 4, 0)
+    assert found(tmp_path, "conversation") == ["Club"]
+
+
+def test_a_chat_takes_no_more_memory_if_it_is_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_exports, "_READ", 1 << 14)
+    monkeypatch.setattr(chat_exports, "_PART", 100)
+    export = tmp_path / "result.json"
+    with export.open("w", encoding="utf-8") as file:
+        file.write('{"name": "Club", "id": 7, "messages": [')
+        said = a_group(1)["messages"][0]
+        file.writelines(
+            ("," if n else "") + json.dumps({**said, "id": n, "text": "x" * 900})
+            for n in range(10_001)
+        )
+        file.write("]}")
+    tracemalloc.start()
+    try:
+        count = sum(len(json.loads(part)[0]["messages"]) for part in chat_exports.parts_of(export))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert count == 10_001
+    assert most < export.stat().st_size / 10

@@ -20,6 +20,7 @@ from canonry.canon.session.caller import Caller, Progress
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import import_log
+from canonry.cli.chat_exports import parts_of
 from canonry.cli.options import (
     AS_JSON,
     IMPORTER,
@@ -335,10 +336,6 @@ async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) ->
 
 _ENDINGS: Final = {"chats": (".json", ".jsonl", ".txt", ".zip"), "notes": (".md", ".markdown")}
 _SUBJECTS: Final = {"chats": "exports of chats", "notes": "Markdown notes"}
-_READ: Final = 1 << 20
-"""Characters that are read at a time, so that an export of any length takes little memory."""
-
-_CONVERSATION: Final = frozenset({"mapping", "chat_messages"})
 _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})|\]\(([^()\s#]{1,300})")
 _COUNTED: Final = ("files", "sources", "known", "records", "links")
 
@@ -363,7 +360,7 @@ def _bringing(kind: str) -> click.Command:
                     counts["files"] += 1
                     told(counts["files"], None)
                     try:
-                        for part in _parts(path):
+                        for part in parts_of(path):
                             one = await _bring(store.canon, caller, (name, part), counts, unread)
                             notes |= {name: (one, part.decode())} if kind == "notes" else {}
                     except CanonryError as error:
@@ -422,30 +419,6 @@ def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Pat
             hidden = any(part.startswith(".") for part in name.split("/"))
             if each.is_file() and not hidden and each.suffix.lower() in endings:
                 yield each, name
-
-
-def _parts(path: Path) -> Iterator[bytes]:
-    """Yield the content of a file; a large export conversation by conversation."""
-    decoder, listed = json.JSONDecoder(), path.suffix.lower() == ".json"
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        text = file.read(_READ).lstrip() if listed and path.stat().st_size >= _READ else ""
-        listed, text = text.startswith("["), text.removeprefix("[")
-        while listed and not (text := text.lstrip(" \n\r\t,")).startswith("]"):
-            try:
-                value, end = decoder.raw_decode(text)
-            except ValueError as error:
-                if not (more := file.read(max(_READ, len(text)))):
-                    message = "The export ends within a conversation. Download it again."
-                    raise InvalidInput("document.damaged", message) from error
-                text += more
-                continue
-            if not isinstance(value, dict) or _CONVERSATION.isdisjoint(value):
-                listed = False  # such as messages of Slack, which are one conversation
-            else:
-                yield json.dumps([value], ensure_ascii=False).encode()
-                text = text[end:]
-    if not listed:
-        yield path.read_bytes()
 
 
 LOG_EPILOG = examples(

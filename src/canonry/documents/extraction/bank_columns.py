@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Cell
+from canonry.documents.extraction.kinds import TABLES
 from canonry.records.domain.interpretations import Unread
 from canonry.records.notation.labels import plain
 from canonry.records.notation.money import BACK, is_unbooked, kind_of, side_of
@@ -34,16 +35,8 @@ HEADER_WITHIN: Final = 60
 DATES: Final = ("made", "booked", "value")
 SUMS: Final = ("amount", "out", "into")
 _NUMBERS: Final = frozenset({*SUMS, "balance", "before", "original", "fee", "net", "gross"})
-_OTHER_NOTIONS: Final = """
-    balance before side currency account iban id fee net gross state original original_currency
-    payer payee party purpose kind invoice
-"""
-_ORDER: Final = (*DATES, *SUMS, *_OTHER_NOTIONS.split())
-_ABBREVIATED: Final = """
-    amt:amount dt:date bal:balance txn:transaction trx:transaction acct:account ccy:currency
-    curr:currency desc:description wdl:withdrawal num:number dep:deposit
-"""
-_SHORT: Final = dict(each.split(":") for each in _ABBREVIATED.split())
+_ORDER: Final = (*DATES, *SUMS, *TABLES["words"]["other_columns"].split())
+_SHORT: Final = TABLES["abbreviations"]
 """Abbreviations in titles."""
 _TELLING: Final = frozenset({"party", "purpose", "balance", "value", "currency", "side", "payee"})
 _OTHERS: Final = frozenset({"invoice_number", "due", "vendor", "customer"})

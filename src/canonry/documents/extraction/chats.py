@@ -51,6 +51,7 @@ class _Conversation:
     id: str
     title: str
     messages: Sequence[_Message]
+    participants: Sequence[str] = ()
     began: Any = None
     changed: Any = None
 
@@ -99,12 +100,13 @@ def _found(chats: Sequence[_Conversation]) -> Iterator[Found]:
     """Yield the conversations, then their messages, which refer to them if there are not many."""
     few = sum(len(chat.messages) + 1 for chat in chats) <= RECORDS_MAX
     for chat in chats:
+        authors = (said.author for said in chat.messages if said.author)
         fields = {
             "conversation_id": chat.id,
             "title": chat.title,
             "created_date": _instant(chat.began),
             "updated_date": _instant(chat.changed),
-            "participants": list(dict.fromkeys(m.author for m in chat.messages if m.author)),
+            "participants": list(dict.fromkeys((*chat.participants, *authors))),
         }
         yield _entity("conversation", fields, _instant(chat.changed))
     for place, chat in enumerate(chats):
@@ -159,7 +161,10 @@ def _chats(fields: Mapping[str, Any]) -> Iterator[_Conversation]:
                 began = fields.get("create_time") or fields.get("created_at")
                 changed = fields.get("update_time") or fields.get("updated_at")
                 last = messages[-1].at if messages else None
+                known = fields.get("participants")  # all of them, also in a part of a chat
+                known = known if isinstance(known, list) else []
                 yield _Conversation(
+                    participants=[each for each in known if isinstance(each, str)],
                     id=given,
                     title=title or given,
                     messages=messages,

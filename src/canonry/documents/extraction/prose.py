@@ -67,9 +67,7 @@ _NUMBERED: Final = {
 }
 _RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
 _WORD: Final = re.compile(r"[\w-]{2,}")
-_EMPTY_WORDS: Final = frozenset(
-    ("the", "and", "of", "for", "und", "der", "die", "de", "la", "el", "y")
-)
+_EMPTY_WORDS: Final = frozenset(TABLES["words"]["empty"].split())
 _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
 
 

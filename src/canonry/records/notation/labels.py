@@ -11,7 +11,7 @@ from canonry.language.texts.sentences import Box
 from canonry.records.notation.numbers import WORDS, numbers_in, without_currency
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.json_values import folded
-from canonry.values.languages import notion_of, plain_letters
+from canonry.values.languages import columns_named, notion_of, plain_letters
 
 # Labels: words before a value that name it, in several languages.
 #

@@ -1,8 +1,10 @@
 """The toolset `truth`: its tools, resources and errors."""
 
 import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -70,24 +72,9 @@ RESOURCES: Final = (
 )
 
 
-CODES: Final[Mapping[str, str]] = {
-    "source.unknown": "SOURCE_NOT_FOUND",
-    "file.unknown": "FILE_NOT_FOUND",
-    "field.unknown": "FIELD_NOT_FOUND",
-    "relationship.unknown": "RELATIONSHIP_NOT_FOUND",
-    "file.too-large": "FILE_TOO_LARGE",
-    "document.too-large": "FILE_TOO_LARGE",
-    "file.unsupported": "UNSUPPORTED_FILE_TYPE",
-    "document.unsupported": "UNSUPPORTED_FILE_TYPE",
-    "relationship.type-unknown": "INVALID_RELATIONSHIP_TYPE",
-    "relationship.cycle": "CYCLE_DETECTED",
-    "entity.already-merged": "ENTITY_ALREADY_MERGED",
-    "entity.not-merged": "ENTITY_NOT_MERGED",
-    "limits.rate": "RATE_LIMIT_EXCEEDED",
-    "interpretation.quota": "QUOTA_EXCEEDED",
-    "interpretation.failed": "ANALYSIS_FAILED",
-    "file.signing-failed": "SIGNING_FAILED",
-}
+CODES: Final[Mapping[str, str]] = tomllib.loads(
+    files(__package__).joinpath("codes.toml").read_text("utf-8")
+)
 """Codes of Canonry that have their own code in the contract.
 
 `DB_DELETE_FAILED` is not used: no action of the contract deletes, and erasing is not a tool.
