@@ -171,13 +171,14 @@ async def test_a_rent_has_no_company_and_a_shop_has_one() -> None:
     ("kind", "key", "own", "other", "more"),
     [
         ("invoice", "invoice_number", "INV-1", "INV-2", {"vendor_name": "Alder Ltd"}),
-        ("company", "name", "Acme GmbH", "Acme Holding GmbH", {}),
-        ("contact", "email", "ann@x.example", "al@y.example", {"name": "Ann Lee"}),
-        ("task", "title", "Paint the door", "Paint the red door", {}),
+        ("receipt", "receipt_number", "R-1", "R-2", {"merchant_name": "Alder Ltd"}),
+        ("transaction", "transaction_id", "T1", "T2", {"amount": -5, "date": "2024-05-13"}),
+        ("issue", "issue_number", 12, 13, {"title": "Paint the door", "repo": "a/b"}),
+        ("order", "id", "O-1", "O-2", {"customer": "Bo"}),
     ],
 )
-async def test_a_merged_entity_keeps_its_own_key_and_takes_the_latest_other_values(
-    kind: str, key: str, own: str, other: str, more: dict[str, Any]
+async def test_a_merged_entity_keeps_its_own_number_and_takes_the_latest_other_values(
+    kind: str, key: str, own: Any, other: Any, more: dict[str, Any]
 ) -> None:
     desk = a_desk()
     kept = await desk.entity(kind, **{key: own, "notes": "old"}, **more)

@@ -20,6 +20,7 @@ _ENTRY: Final = re.compile(
 )
 _MAILTO: Final = re.compile("^mailto:", re.IGNORECASE)
 _CANCELS: Final = re.compile(r"^METHOD[^:\n]*:[ \t]*CANCEL\b", re.MULTILINE | re.IGNORECASE)
+_CALLED: Final = re.compile(r"^X-WR-CAL(NAME|DESC)[^:\n]*:(.+)", re.MULTILINE)
 _SEQUENCE_MAX: Final = 1_000_000
 _LISTS: Final[Mapping[str, tuple[str, Callable[[Any], Iterable[str]]]]] = {
     "ATTENDEE": ("attendees", lambda value: [_MAILTO.sub("", str(value))]),
@@ -37,12 +38,17 @@ def read_ics(data: bytes, found: Findings) -> None:
     entries = list(_ENTRY.finditer(text))
     # This registers the calendar's time zones in the library.
     Component.from_ical(_ENTRY.sub("", text))
-    cancels = _CANCELS.search(_ENTRY.sub("", text)) is not None
+    outside = _ENTRY.sub("", text)
+    cancels = _CANCELS.search(outside) is not None
+    if "BEGIN:VFREEBUSY" in outside:
+        found.note("Times without a title, at which somebody is busy, were not read.")
     broken = 0
     for number, entry in enumerate(entries, 1):
         try:
             read: Any = Component.from_ical(entry[0])
             fields = _fields(read, {"status": _CANCELLED} if cancels else {})
+            for name, text in _CALLED.findall(outside):
+                keep_rest(fields, f"calendar_{name}", text)
         except (ValueError, TypeError, AttributeError, LookupError, OverflowError):
             broken += 1
             title = _TITLE.search(entry[0])
@@ -70,6 +76,8 @@ def _fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
     """
     fields: dict[str, Any] = {**_revision(entry), **known}
     for name, value in _values(entry):
+        if called := getattr(value, "params", {}).get("CN"):
+            keep_rest(fields, f"{name}_name", called)
         if name in _TEXTS:
             fields.setdefault(_TEXTS[name], _MAILTO.sub("", str(value).strip()))
         elif name in _TIMES:

@@ -6,6 +6,7 @@ from email import policy
 from email.message import Message, MIMEPart
 from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
+from html import escape
 from typing import Any, Final
 
 from canonry.documents.parsers.findings import Fault, Findings
@@ -88,7 +89,20 @@ def read_eml(data: bytes, found: Findings) -> None:
     body = message.get_body(preferencelist=("plain", "html"))
     text = "" if body is None else _text(body, found)
     html = body is not None and body.get_content_subtype() == "html"
+    apart = {id(part) for file in files for part in file.walk()}
+    for group in message.walk():
+        parts = list(group.walk())
+        if group.get_content_subtype() == "alternative" and body in parts:
+            apart |= set(map(id, parts))  # the same text in other forms
+    more = [part for part in message.walk() if part is not body and id(part) not in apart]
+    for part in more:  # such as a text below an attachment
+        if part.get_content_type() == "text/plain":
+            told = _text(part, found)
+            text = f"{text}<pre>{escape(told)}</pre>" if html else f"{text}\n{told}"
     place = _keep(head, text, found, html=html)
+    for part in more:
+        if part.get_content_type() == "text/html":
+            _attach(part, found, place, "text.html")
     for part in files:
         _attach(part, found, place)
 
@@ -102,11 +116,12 @@ def _text(body: MIMEPart, found: Findings) -> str:
         return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
-def _attach(part: Message, found: Findings, record: int) -> None:
+def _attach(part: Message, found: Findings, record: int, name: str = "") -> None:
     """Add an attachment as a member; a forwarded message becomes an EML file."""
     media = part.get_content_type()
     if media.startswith("image/") and part.get("content-id") is not None:
-        return  # an inline picture, such as a logo
+        found.note("Pictures within the text of messages, such as logos, were not read.")
+        return
     if media == "message/rfc822":
         inner = part.get_payload()
         first = inner[0] if isinstance(inner, list) and inner else None
@@ -117,7 +132,7 @@ def _attach(part: Message, found: Findings, record: int) -> None:
     if data:
         charset = part.get_content_charset()
         named = f"{media}; charset={charset}" if charset and media.startswith("text/") else media
-        found.member(part.get_filename() or "", named, data, record)
+        found.member(name or part.get_filename() or "", named, data, record)
 
 
 def _sent(text: str) -> dict[str, Any]:

@@ -74,6 +74,7 @@ class _Reader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         self._struck += self._strikes(tag, given.get("style", ""))
         self._found.made(given.get("content") if tag == "meta" and _says_change(given) else None)
+        self.handle_data(f" {given.get('alt', '')} " if tag == "img" else "")
         if tag in _SILENT:
             self._silent += 1
         elif tag == "table":
@@ -130,6 +131,11 @@ class _Reader(HTMLParser):
             self._line.append(data)
         else:
             self._cell.append(data)
+
+    @override
+    def handle_comment(self, data: str) -> None:
+        if data.strip() and not data.startswith("["):  # conditions of mail programs
+            self._found.note("Comments in the source of the page were not read.")
 
     def finish(self) -> None:
         """Close all open elements."""

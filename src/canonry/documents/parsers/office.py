@@ -4,7 +4,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any, Final
@@ -21,6 +21,10 @@ from canonry.documents.parsers.findings import NAMES, STRUCK, Fault, Findings, P
 from canonry.documents.parsers.markup import read_page
 
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
+_OF_SLIDES: Final = re.compile(r"ppt/notesSlides/[^/]+\.xml")
+_COMMENTS: Final = frozenset({"word/comments.xml"})
+_COMMENTS_MAX: Final = 500
+_BESIDE: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
 _TABLES: Final = frozenset({"table", "tbl"})
 _ROWS: Final = frozenset({"table-row", "tr"})
@@ -45,6 +49,10 @@ _PROPERTIES: Final = ("docProps/core.xml", "meta.xml")
 _CHANGED: Final = ("modified", "date", "created", "creation-date")
 """The files of office documents with their properties, and the times in them, the best first."""
 
+_ASIDE: Final = re.compile(r"\\(?:(?:header|footer)[lrf]?|footnote)\b ?")
+_OF_RTF: Final = re.compile(r"\\\*\\annotation ?([^{}\\]{1,500})")
+"""The beginnings of texts beside the main text."""
+
 _SAVED: Final = re.compile(r"{\\(revtim|creatim)\\yr(\d+)\\mo(\d+)\\dy(\d+)\\hr(\d+)\\min(\d+)")
 _PACKAGE: Final = "{urn:oasis:names:tc:opendocument:xmlns:container}rootfile"
 
@@ -53,20 +61,35 @@ def read_rtf(data: bytes, found: Findings) -> None:
     """Read a text in RTF."""
     written = data.decode("latin-1")
     text: str = rtf_to_text(  # type: ignore[no-untyped-call]
-        written, encoding="cp1252", errors="replace"
+        _ASIDE.sub(r"\\par ", written), encoding="cp1252", errors="replace"
     )
     found.text(text)
+    if comments := "; ".join(_OF_RTF.findall(written)):
+        found.note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
     saved = sorted(_SAVED.findall(written), reverse=True)  # the time of revision first
     found.made(*("{}-{:0>2}-{:0>2}T{:0>2}:{:0>2}".format(*at) for _, *at in saved))
 
 
 def read_docx(data: bytes, found: Findings) -> None:
     """Read a Word document without its pictures."""
-    _opened(data, found).close()
+    with _opened(data, found) as archive:
+        beside = [_tree(archive, name) for name in filter(_BESIDE.match, archive.namelist())]
+        _note_comments((_tree(archive, n) for n in archive.namelist() if n in _COMMENTS), found)
     no_image = mammoth.images.img_element(lambda _: {})
     whole = _with_one_strike(data)
     page = mammoth.convert_to_html(io.BytesIO(whole), convert_image=no_image)
     read_page(str(page.value), found)
+    lines: list[str] = []
+    for each in beside:
+        _gather(each, lines, found)
+    found.text("\n".join(lines))
+
+
+def _note_comments(nodes: Iterable[Element], found: Findings) -> None:
+    """Note comments, which are no text of the document."""
+    said = "; ".join(" ".join(" ".join(each.itertext()).split()) for each in nodes)
+    if said.strip("; "):
+        found.note(f"Comments were not read: {said[:_COMMENTS_MAX]}")
 
 
 def _with_one_strike(data: bytes) -> bytes:
@@ -89,6 +112,13 @@ def read_odt(data: bytes, found: Findings) -> None:
         content = _tree(archive, "content.xml")
         _drop_struck(content, found)
         _gather(content, lines, found)
+        _note_comments((each for each in content.iter() if _name(each) == "annotation"), found)
+        beside = [each for each in content.iter() if _name(each) == "note"]
+        if "styles.xml" in archive.namelist():
+            styles = _tree(archive, "styles.xml").iter()
+            beside += [each for each in styles if _name(each) in {"header", "footer"}]
+        for paragraph in (each for part in beside for each in part):
+            _gather(paragraph, lines, found)
         found.text("\n".join(lines))
 
 
@@ -125,6 +155,11 @@ def read_pptx(data: bytes, found: Findings) -> None:
             _drop_struck(slide, found)
             _gather(slide, lines, found)
             found.text("\n".join(lines), page=page)
+        for name in filter(_OF_SLIDES.match, names):
+            lines = [each.text or "" for each in _tree(archive, name).iter() if each.text]
+            found.text("\n".join(lines), section="Notes")
+        comments = (_tree(archive, name) for name in names if name.startswith("ppt/comments/"))
+        _note_comments(comments, found)
 
 
 def read_epub(data: bytes, found: Findings) -> None:

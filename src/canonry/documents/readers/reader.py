@@ -288,8 +288,9 @@ class LocalReader(DocumentReader):
                 if reading.kind is FileType.JSONL:
                     lines = ",".join(line for line in text.split("\n") if line.strip())
                     text = f"[{lines}]"
-                records, made_at = records_of(text, self._limits.cells)
-                return replace(reading, parts=whole, records=records, made_at=made_at)
+                records, made_at, beside = records_of(text, self._limits.cells)
+                reading = replace(reading, records=records, notes=(*notes, *beside))
+                return replace(reading, parts=whole, made_at=made_at)
             case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
                 records, below, faults = front_matter(without_struck(text))
                 struck = (STRUCK,) if len(without_struck(text)) < len(text) else ()

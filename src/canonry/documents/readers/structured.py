@@ -21,6 +21,7 @@ _LOOKED_AT: Final = 50
 _FIELD_MAX: Final = 8_000_000
 _DEPTH_MAX: Final = 100
 _TOLD_MAX: Final = 5
+_BESIDE_MAX: Final = 500
 _EXPORTED: Final = NAMES["exports"]["made"].split()
 _WRAPPED_MAX: Final = 2
 """The most values of a wrapper besides its lists, such as a count and a page number."""
@@ -111,10 +112,11 @@ def _separator(text: str) -> str:
     return best
 
 
-def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | None]:
+def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | None, tuple[str, ...]]:
     """Return the objects of a JSON document: of a list, of lists in a wrapper, or the only one.
 
-    The second value is the time at which the document was exported, if it states one.
+    The second value is the time at which the document was exported, if it states one. The third
+    has a note on values beside the lists.
 
     Raises:
         InvalidInput: `document.damaged` or `document.too-large`.
@@ -132,7 +134,11 @@ def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | Non
         raise InvalidInput("document.too-large", message, unit="values", limit=cells_max)
     stated = (str(value.get(name, "")) for name in _EXPORTED) if isinstance(value, dict) else ()
     records = tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
-    return records, next(filter(None, map(moment_of, stated)), None)
+    whole = any(each.fields is value for each in records)
+    others = value.items() if records and not whole and isinstance(value, dict) else ()
+    beside = "; ".join(f"{n}: {v}" for n, v in others if not isinstance(v, list | dict))
+    note = (f"Values beside the list were not read: {beside[:_BESIDE_MAX]}.",) if beside else ()
+    return records, next(filter(None, map(moment_of, stated)), None), note
 
 
 def _objects(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

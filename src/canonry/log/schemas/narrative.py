@@ -1,9 +1,11 @@
 """Types, fields and relations of the narrative contract."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.resources import files
 from typing import Any, Final
 
 from canonry.values.attributes.table import IN_USE, attribute, built_in, with_attributes
@@ -75,12 +77,8 @@ def use_attributes(extra: Mapping[str, Any]) -> None:
 
 
 use_attributes({})
-ALIASES: Final = {
-    "ALLIED_WITH": "ALLY_OF",
-    "HOSTILE_TO": "ENEMY_OF",
-    "PARTICIPATES_IN": "PARTICIPATED_IN",
-    "IS_IN": "LOCATED_IN",
-}
+_NAMES: Final = tomllib.loads(files(__package__).joinpath("narrative.toml").read_text("utf-8"))
+ALIASES: Final[Mapping[str, str]] = _NAMES["aliases"]
 
 
 def relation_type(name: str, *, path: str = "/rel_type") -> RelationType:
@@ -134,19 +132,7 @@ OTHER_NAMES: Final = ("aliases", "alias", "also_known_as")
 PROSE: Final = ("description", "summary", "text", "content")
 """The fields with sentences about it, in display order."""
 
-SILENT: Final = frozenset(
-    {
-        "checksum",
-        "createdAt",
-        "embeddings",
-        "hash",
-        "hidden",
-        "schema_version",
-        "slug",
-        "updatedAt",
-        "version",
-    }
-)
+SILENT: Final = frozenset(_NAMES["silent"].split())
 """Fields that search leaves out, like all names that begin with an underscore."""
 
 LORE_TYPES: Final = frozenset({"lore", "lore_fact"})

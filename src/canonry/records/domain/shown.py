@@ -11,7 +11,7 @@ from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.log.schemas.typed_records import Converted, convert, out_of_order
 from canonry.values.fields import spread
 from canonry.values.ids import ObservationId
-from canonry.values.merge import LAST_WRITE, MERGE_ARRAY, accumulate
+from canonry.values.merge import LAST_WRITE, accumulate
 from canonry.values.merge import join as join_of_merge
 from canonry.values.moments import Instant
 from canonry.values.observations import (
@@ -33,7 +33,7 @@ from canonry.values.observations import (
 # no schema and show all fields.
 
 NOT_IN_SCHEMA: Final = "not_in_schema"
-_PARTS: Final = re.compile("[|&]")
+_OF_ITSELF: Final = re.compile("[a-z_]+_number|(?:transaction_|external_|session_|contact_)?id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +104,10 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
 
 
 def _with_own_keys(entity: Entity, schema: EntitySchema) -> Accumulator:
-    """Return all fields; a single value that identifies the entity is not that of a member."""
-    names = {part for rule in schema.identity for part in _PARTS.split("|".join(rule.fields))}
-    keys = {PROPERTY_PREFIX + name for name in names if schema.policy(name) is not MERGE_ARRAY}
-    kept = keys & entity.own.keys() if entity.absorbed else ()
-    return {**entity.snapshot, **{key: entity.own[key] for key in kept}}
+    """Return all fields; the number or id of the entity itself is not that of a member."""
+    names = {name for rule in schema.identity for name in rule.fields if _OF_ITSELF.fullmatch(name)}
+    keys = {PROPERTY_PREFIX + name for name in names} & entity.own.keys()
+    return {**entity.snapshot, **{key: entity.own[key] for key in keys}}
 
 
 def _fitting(elements: Elements, spec: FieldSpec) -> Elements:

@@ -1,5 +1,7 @@
 """Promises of the port `Catalog`."""
 
+import json
+from importlib.resources import files
 from typing import Any, Final
 
 import pytest
@@ -82,43 +84,9 @@ def ended(source: str, target: str) -> RelationEnded:
 
 
 OTHER: Final = SpaceId(ident("other project"))
-TITLES: Final = (
-    "100% sure",
-    "snake_case",
-    "back\\slash",
-    'with "quotes" AND (more)',
-    "Stra\u00dfe",
-    "cafe\u0301 noir",
-    "\u0130stanbul",
-    "a dragon \U0001f409 sleeps",
-    "Alpha",
-    "ALPHA two",
-    "\u6c49\u5b57 text",
-    "x*y?[z]",
-)
-SOUGHT: Final = {
-    "%": {"100% sure"},
-    "_": {"snake_case"},
-    "\\": {"back\\slash"},
-    "\\s": {"back\\slash"},
-    '"': {'with "quotes" AND (more)'},
-    '" AND (': {'with "quotes" AND (more)'},
-    "STRASSE": {"Stra\u00dfe"},
-    "\u00df": {"Stra\u00dfe"},
-    "CAF\u00c9": {"cafe\u0301 noir"},
-    "cafe\u0301": {"cafe\u0301 noir"},
-    "cafe": set[str](),
-    "\u0130": {"\u0130stanbul"},
-    "\U0001f409": {"a dragon \U0001f409 sleeps"},
-    "alpha": {"Alpha", "ALPHA two"},
-    "o n": set[str](),
-    "\u5b57": {"\u6c49\u5b57 text"},
-    "*y?[": {"x*y?[z]"},
-    "nobody": set[str](),
-    "\x00": set[str](),
-    "\x01": set[str](),
-    "\ufffd": set[str](),
-}
+_TITLES: Final = json.loads(files(__package__).joinpath("titles.json").read_text("utf-8"))
+TITLES: Final[tuple[str, ...]] = tuple(_TITLES["titles"])
+SOUGHT: Final = {text: set[str](titles) for text, titles in _TITLES["sought"].items()}
 
 
 async def titles(backend: Backend, text: str, **more: Any) -> list[str]:

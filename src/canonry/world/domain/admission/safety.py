@@ -28,23 +28,8 @@ from canonry.world.domain.prompts.templates import find_template, wrong_paramete
 NEAR: Final = 0.7
 _PIECE: Final = 4
 _BITS: Final = 1_024
-_STATES: Final = (
-    "open closed shut",
-    "lit unlit dark extinguished",
-    "locked unlocked",
-    "wet dry",
-    "full empty",
-    "hot cold warm cool",
-    "begins ends stops",
-    "rises falls sinks",
-    "day night dawn dusk noon midnight",
-    "dead alive asleep awake",
-    "left right",
-    "rain snow fog hail storm sun",
-)
-_DECISIVE: Final = frozenset(
-    (*NEGATIONS, *Direction, *(word for line in _STATES for word in line.split()))
-)
+_STATES: Final = schema.WORDS["states"].split()
+_DECISIVE: Final = frozenset((*NEGATIONS, *Direction, *_STATES))
 ProposedPlace = tuple[str, str]
 """The kind of an action, and the scope that it is about."""
 
@@ -186,16 +171,7 @@ def too_alike(proposed: schema.Proposed, lately: SaidLately) -> schema.Rejection
     return None
 
 
-_TOLD: Final = (
-    "layer_content",
-    "text",
-    "name",
-    "description",
-    "blocked",
-    "condition",
-    "resource",
-    "tags",
-)
+_TOLD: Final = tuple(schema.WORDS["told"].split())
 
 
 def told_texts(params: schema.Strict) -> Iterator[tuple[str, str]]:

@@ -41,26 +41,14 @@ class GateName(StrEnum):
 
 ORDER: Final = tuple(GateName)
 
+WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
 _ADVICE: Final = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
 RULES: Final[Mapping[str, str]] = {
     f"{group}.{name}": advice for group, rules in _ADVICE.items() for name, advice in rules.items()
 }
 """Every rule except those of safety, with the advice that a rejection gives."""
 
-LASTING: Final = frozenset(
-    {
-        "actor.unknown",
-        "scope.other-player",
-        "reference.unknown",
-        "exit.to-itself",
-        "exit.forbidden",
-        "layer.base",
-        "faction.unknown",
-        "text.claims-way",
-        "text.claims-item",
-        "text.claims-arrival",
-    }
-)
+LASTING: Final = frozenset(WORDS["lasting"].split())
 """Rules of gate 3 that time does not affect; they also apply to scheduled proposals."""
 
 _UNSAFE: Final = "Remove the flagged content from the text"

@@ -51,21 +51,7 @@ from canonry.world.usecases.movement import CLOCK
 from canonry.world.usecases.proposals.playing import HEALTH, objection_of_world
 from canonry.world.usecases.worlds import BoundWorld, WorldDraft, change_world, require_world
 
-EVENT_NAMES: Final = {
-    "Player.Move": "Mover.Move",
-    "NPC.Move": "Mover.Move",
-    "Item.Transfer": "Item.Transfer",
-    "Location.Environment.Changed": "Layer.Add",
-    "World.Exit.Create": "Exit.Create",
-    "World.Exit.Remove": "Exit.Remove",
-    "NPC.Dialogue": "NPC.Dialogue",
-    "Condition.Applied": "Condition.Apply",
-    "Condition.Removed": "Condition.Remove",
-    "Combat.Resolved": "Combat.Resolve",
-    "Entity.Spawned": "Entity.Spawn",
-    "Resource.Spent": "Resource.Spend",
-    "World.Ambience.Requested": "Ambience.Generate",
-}
+EVENT_NAMES: Final[dict[str, str]] = schema.WORDS["events"]
 """The closed registry of domain events, and the action by which each comes about."""
 
 _EVENT_OF: Final = {action: name for name, action in reversed(EVENT_NAMES.items())}
