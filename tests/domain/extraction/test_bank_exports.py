@@ -213,7 +213,7 @@ def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
         "booked": [booked, line("-46.10", "2024-03-02", **exchange, **account)],
         "pending": [line("-25.00", "2024-03-03")],
     }
-    records, _ = records_of(json.dumps({"transactions": listed_as}), 10_000)
+    records, *_ = records_of(json.dumps({"transactions": listed_as}), 10_000)
     done = interpret(Reading(kind=FileType.JSON, name="a.json", records=records), SCHEMAS)
 
     assert said(done, "date", "amount", "currency", "merchant_name", "status") == [
