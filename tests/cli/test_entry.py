@@ -152,7 +152,7 @@ def test_a_tool_is_explained() -> None:
 
     assert code == 0
     assert "roles     CanonKeeper" in out
-    assert "code      src/canonry/narrative/toolset/facts.py:" in out
+    assert "code      src/canonry/canon/commands/facts.py:" in out
     assert "evidence_refs" in out
 
 

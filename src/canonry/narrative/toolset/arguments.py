@@ -97,10 +97,6 @@ def read_ids(
     return tuple(values)
 
 
-def _references(value: Any, path: str, asking: CallArguments) -> tuple[Reference, ...]:
-    return tuple(map(Reference, read_ids(value, path, asking, minimum=1)))
-
-
 def _causes(value: Any, path: str, _: CallArguments) -> tuple[Reference, ...]:
     return tuple(Reference(str(each).lower()) for each in checked_list(value or (), path))
 
@@ -316,7 +312,9 @@ DEFAULTING: Final[Mapping[str, ReadValue]] = {
     "rationale": lambda value, path, asking: (
         "" if value is None else checked_text(value, asking.limits.description, path=path)
     ),
-    "references": _references,
+    "references": lambda value, path, call: tuple(
+        map(Reference, read_ids(value, path, call, minimum=1))
+    ),
     "search_filters": _filters,
     "speaking_entity": _speaking_entity,
     "spoken": _spoken,

@@ -65,6 +65,7 @@ def make_tool(
     readings = TABLE.readings(entry["takes"])
     own = () if not isinstance(gives, Shape) else gives.given
 
+    @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         values = read_arguments(readings, CallArguments(arguments, canon.policy.limits))
         asked = filled(readings, values)
