@@ -228,6 +228,16 @@ async def test_a_creditor_reference_names_the_invoice(reference: str) -> None:
     assert await settled(desk) == [("transaction", "Alder Ltd")]
 
 
+async def test_the_purpose_of_a_recorded_transfer_names_the_invoice() -> None:
+    desk = a_desk()
+    await desk.ingest({**BILL, "invoice_number": "RE-2024-0815"})
+    transfer = {name: value for name, value in PAYMENT.items() if name != "invoice_reference"}
+    await desk.ingest({**transfer, "description": "Rechnung RE-2024-0815"})
+    await desk.ingest({**transfer, "date": "2024-04-10", "description": "Rent RE 50 EUR"})
+
+    assert await settled(desk) == [("transaction", "Alder Ltd")]
+
+
 async def test_a_corrected_reference_takes_its_edges_along() -> None:
     desk = a_desk()
     await desk.ingest(BILL, {**BILL, "invoice_number": "INV-78"})

@@ -25,7 +25,6 @@ from canonry.documents.extraction.bank_columns import (
     sums_of,
 )
 from canonry.documents.extraction.kinds import TABLES, ibans_in
-from canonry.documents.extraction.papers import invoices_in
 from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import plain
@@ -36,6 +35,7 @@ from canonry.records.notation.money import (
     kind_of,
     order_of_country,
 )
+from canonry.records.notation.named_invoices import invoices_in
 from canonry.records.notation.numbers import SeenNumber, currency_in
 from canonry.values.calendar_dates import DayOrder, order_in
 from canonry.values.languages import columns_named, notion_of

@@ -4,7 +4,7 @@ Their heading decides. The number of an invoice that they name is a reference an
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -19,44 +19,27 @@ from canonry.documents.extraction.kinds import (
     named,
 )
 from canonry.records.notation.labels import LabelledLine, plain
-from canonry.records.notation.numbers import MONEY
-from canonry.values.calendar_dates import DayOrder, dates_in
+from canonry.records.notation.named_invoices import (
+    INVOICES,
+    NO_NUMBER,
+    WHOLE_NUMBER,
+    invoices_in,
+    is_date,
+)
 from canonry.values.languages import languages
 
 _GOODS: Final = ("delivery_note", "return_note")
 PAPERS: Final = ("credit_note", "quote", "order", "reminder", *_GOODS, "payslip")
 _SUMS: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax"})
 _WEIGHT: Final = 6
-_NUMBER: Final = (
-    r"((?<![\w/-])(?:[A-Z0-9][\w/.-]{0,40}\d[\w/-]{0,40}|\d[\w/-]{0,40}))"
-    rf"(?![\w/-]|[.,]\d|\s\d|\s?(?-i:{MONEY}))"
-)
-"""A whole number of a paper, and no amount."""
-
-_SIGN: Final = r"(?:(?:no|nr|num|number|numero|nummer)\b\.?|n\.?[\xba\xb0o]?\.?|#)"
-_NO_NUMBER: Final = re.compile(r"(?:\d\d?[/.-])?(?:19|20)\d\d|\d+\.\d\d")
-"""A year, a month, or an amount."""
-
-_LEADING: Final = re.compile(rf"\W*{_NUMBER}", re.IGNORECASE)
+_LEADING: Final = re.compile(rf"\W*{WHOLE_NUMBER}", re.IGNORECASE)
 _GROUP: Final = re.compile(r"[\w/-]+")
-_PREFIX: Final = r"(?-i:INV|RE|RG|FAC|FV)"
-_INVOICE_NUMBER: Final = rf"(?:{_PREFIX} )?{_NUMBER}"
-_INVOICES: Final = re.compile(
-    rf"(?:\b(?:{TABLES['paid']['invoice']})[ :.-]{{0,3}}(?:{_SIGN}\s*:?\s*)?"
-    rf"|(?<![\w/-])(?={_PREFIX}[-/ ]?\d))"
-    rf"((?:{_INVOICE_NUMBER}(?:\s*(?:,|&|and|und|et|y|e)\s+)?)+)",
-    re.IGNORECASE,
-)
-_EACH_INVOICE: Final = re.compile(_INVOICE_NUMBER, re.IGNORECASE)
-_EACH: Final = re.compile(_NUMBER, re.IGNORECASE)
+_EACH: Final = re.compile(WHOLE_NUMBER, re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n")
 _PAID, _DOUBT = (
     re.compile(rf"\b(?:{re.sub(between, '|', TABLES['paid'][name].strip())})\b")
     for name, between in (("said", r"\|\s+"), ("doubt", r"\s+"))
 )
-_DAY_MAX: Final = 14
-"""The most characters of a date behind its day, as in `invoice 12 May 2024`."""
-
 _GENERAL: Final = frozenset(TABLES["general"].split())
 """Words that begin headings of several types."""
 
@@ -87,10 +70,10 @@ def own_number(kind: str, lines: Sequence[LabelledLine]) -> str:
     """Return the number of a paper itself: in its heading, at its own label, or at any number."""
     for line in lines[:HEADING_LINES]:
         found = None if line.value else _EACH.search(line.text)
-        if found and not _is_date(line.text):
+        if found and not is_date(line.text):
             rest, told = line.text[found.end() :], _owned(kind, plain(line.text[: found.start()]))
-            whole = not _EACH.search(rest) or _INVOICES.search(rest)
-            if whole and (told or (told is not None and not _NO_NUMBER.fullmatch(found[1]))):
+            whole = not _EACH.search(rest) or INVOICES.search(rest)
+            if whole and (told or (told is not None and not NO_NUMBER.fullmatch(found[1]))):
                 return found[1]
     words = plain(heading_of(lines)[1]).split()
     labelled = [
@@ -99,7 +82,7 @@ def own_number(kind: str, lines: Sequence[LabelledLine]) -> str:
         if line.value and (_owned(kind, plain(line.label)) or _names(line, words))
     ]
     for line in (*labelled, *(line for line in lines if line.notion == "number")):
-        if (number := _number_in(line)) and not _is_date(line.value):
+        if (number := _number_in(line)) and not is_date(line.value):
             return number
     return ""
 
@@ -128,16 +111,8 @@ def invoices_named(lines: Sequence[LabelledLine], own: str) -> Any:
         if line.notion == "invoice_number" and (number := _number_in(line)):
             said[number] = None
         said |= dict.fromkeys(invoices_in(line.text))
-    numbers = [each for each in said if each != own and not _is_date(each)]
+    numbers = [each for each in said if each != own and not is_date(each)]
     return numbers if len(numbers) > 1 else next(iter(numbers), None)
-
-
-def invoices_in(text: str) -> Iterator[str]:
-    """Yield the numbers of invoices that a sentence or a purpose names."""
-    for match in _INVOICES.finditer(text):
-        day = _is_date(text[match.start(1) : match.end(1) + _DAY_MAX]) if match[1][2:] == "" else 0
-        numbers = (each[0] for each in _EACH_INVOICE.finditer(match[1]))
-        yield from (e for e in numbers if not (day or _NO_NUMBER.fullmatch(e) or _is_date(e)))
 
 
 def invoices_paid(text: str) -> Sequence[str]:
@@ -174,10 +149,6 @@ def _stems(kind: str) -> tuple[str, ...]:
     phrases |= {each.removesuffix("bestatigung") for each in phrases}
     phrases |= {each.split()[0] for each in phrases} - _GENERAL
     return tuple(sorted(phrases, key=lambda each: (-len(each), each)))
-
-
-def _is_date(text: str) -> bool:
-    return any(dates_in(text, DayOrder.DAY))
 
 
 def documents_in(lines: Sequence[LabelledLine]) -> Sequence[Sequence[LabelledLine]]:

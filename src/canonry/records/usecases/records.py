@@ -38,6 +38,7 @@ from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
 from canonry.records.domain.interpretations import FIELDS_MAX, Found
+from canonry.records.notation.named_invoices import with_named_invoices
 from canonry.records.notation.parties import NAMED_BY, companions_of
 from canonry.records.notation.settling import INVOICE, PAYERS
 from canonry.records.usecases.schemas import next_version, schemas_in_force
@@ -158,7 +159,7 @@ async def read_records(
             assertion_of(
                 account.user_id,
                 readers[type_named(record.entity_type)],
-                record.fields,
+                with_named_invoices(type_named(record.entity_type), record.fields),
                 f"/entities/{index}",
                 unread={
                     n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
