@@ -192,3 +192,27 @@ async def test_a_place_that_burnt_down_is_asked_about(claim: dict[str, object]) 
     assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert "inn is involved in it but is destroyed then" in reply["note"]
     assert (await story.desk.call("review"))["total"] == 1
+
+
+@pytest.mark.parametrize("when", [{}, {"when": "2026-03-02"}])
+@pytest.mark.parametrize(
+    ("decision", "use"),
+    [
+        ("We decided against Kafka; NATS it is", "We use Kafka for the event bus"),
+        ("We chose NATS over Kafka", "We use Kafka"),
+        ("The team ruled out Kafka", "The team uses Kafka"),
+        ("We will not use Kafka", "We use Kafka"),
+    ],
+)
+async def test_what_a_decision_was_against_is_asked_about(
+    decision: str, use: str, when: dict[str, str]
+) -> None:
+    team = await talk(Kafka="object", NATS="object")
+    await team.told(decision, fact(decision, **when))
+    reply = await team.told(use)
+
+    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert reply["note"].startswith("May stand against it: ")
+    assert decision in reply["note"]
+    assert ("since 2026-03-02" in reply["note"]) is bool(when)
+    assert (await team.desk.call("review"))["total"] == 1

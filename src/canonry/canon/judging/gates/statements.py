@@ -42,6 +42,7 @@ from canonry.values.moments import (
     at_once,
     comes_after,
     overlaps,
+    render_instant,
 )
 from canonry.values.moments import same_scene as in_one_scene
 from canonry.values.provenance import Evidence
@@ -266,6 +267,10 @@ def _objection(
     said = standing.moment
     held, claim, order = timed(held, said), timed(claim, now), order_of(now, said)
     found = _displaced(held, claim, order) or _compared(held, claim, order, view)
+    if found is None and _is_undated_again(held, claim, now, said):
+        found = _compared(held, claim, Order.ONE, view)
+        if found and said.at is not None:
+            found = found[0], f"{found[1]} The other holds since {render_instant(said.at)[:10]}"
     if found is None:
         return None
     weight, reason = found
@@ -279,6 +284,12 @@ def _objection(
         authority=standing.authority,
         taken_back=in_one_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL,
     )
+
+
+def _is_undated_again(held: Statement, claim: Statement, now: Moment, said: Moment) -> bool:
+    """Tell whether a claim without a time says what ended at one, as a decision against it does."""
+    again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
+    return again and now.at is None and said.at is not None and now.place.scene == 0
 
 
 def _displaced(held: Statement, claim: Statement, order: Order) -> _Effect | None:
