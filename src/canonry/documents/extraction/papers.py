@@ -36,10 +36,11 @@ _LEADING: Final = re.compile(rf"\W*{WHOLE_NUMBER}", re.IGNORECASE)
 _GROUP: Final = re.compile(r"[\w/-]+")
 _EACH: Final = re.compile(WHOLE_NUMBER, re.IGNORECASE)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n")
-_PAID, _DOUBT = (
-    re.compile(rf"\b(?:{re.sub(between, '|', TABLES['paid'][name].strip())})\b")
-    for name, between in (("said", r"\|\s+"), ("doubt", r"\s+"))
+_PAID: Final = re.compile(
+    rf"\b(?:{'|'.join(map(str.strip, TABLES['paid']['said'].splitlines()))})\b".replace("||", "|")
 )
+_DOUBT: Final = re.compile(rf"\b(?:{'|'.join(TABLES['paid']['doubt'].split())})\b")
+
 _GENERAL: Final = frozenset(TABLES["general"].split())
 """Words that begin headings of several types."""
 

@@ -57,18 +57,20 @@ def side_of(cell: Any) -> int:
 
 def is_reversal(purpose: str | None) -> bool:
     """Tell whether a purpose says that an earlier payment was returned."""
-    return _any_of("kinds", "reversal").search(plain(purpose or "")) is not None
+    return _REVERSAL.search(plain(purpose or "")) is not None
 
 
 def is_pending(purpose: str | None) -> bool:
     """Tell whether a purpose begins with a word for a line that is not booked yet."""
-    return _any_of("beginnings", "pending").match(plain(purpose or "")) is not None
+    return _PENDING.match(plain(purpose or "")) is not None
 
 
 def order_of_country(text: str) -> DayOrder | None:
     """Return the order of day and month in the only country whose banks use words of the text."""
-    found = [each for each in DayOrder if _any_of("orders", each).search(plain(text))]
-    return found[0] if len(found) == 1 else None
+    day, month = _DAY_FIRST.search(plain(text)), _MONTH_FIRST.search(plain(text))
+    if bool(day) is bool(month):
+        return None
+    return DayOrder.DAY if day else DayOrder.MONTH
 
 
 def _meaning(table: str, cell: Any) -> str:
@@ -81,7 +83,11 @@ def _words(table: str) -> Mapping[str, str]:
     return {" ".join(e.split()): meant for meant, words in every for e in words.split("|")}
 
 
-@lru_cache(maxsize=4)
-def _any_of(table: str, name: str) -> re.Pattern[str]:
-    words = (each for each, meant in _words(table).items() if meant == name)
-    return re.compile(rf"\b(?:{'|'.join(words)})(?!\w)")
+def _any_of(table: str, name: str) -> str:
+    return "|".join(each for each, meant in _words(table).items() if meant == name)
+
+
+_REVERSAL: Final = re.compile(rf"\b(?:{_any_of('kinds', 'reversal')})(?!\w)")
+_PENDING: Final = re.compile(rf"\b(?:{_any_of('beginnings', 'pending')})(?!\w)")
+_DAY_FIRST: Final = re.compile(rf"\b(?:{_any_of('orders', 'day')})(?!\w)")
+_MONTH_FIRST: Final = re.compile(rf"\b(?:{_any_of('orders', 'month')})(?!\w)")
