@@ -6,7 +6,7 @@ import pytest
 
 from tests.meta.weights import JITTER, allowed, recorded, risen, sizes, stale, ways
 
-TOTAL_LINES_MOST = 120_800
+TOTAL_LINES_MOST = 120_000
 """Lines of code; a later change lowers this, and says so in its note.
 
 It was 119,000 before documents and statements came, which brought 1.4k and 1.9k lines. The ends
