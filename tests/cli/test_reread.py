@@ -71,7 +71,7 @@ async def facts_of(data: Path) -> Sequence[Fact]:
 
 
 def done(*words: str, answer: str | None = None) -> str:
-    """What the command writes, where a person types this answer."""
+    """The output of the command if a person types this answer."""
     with ThreadPoolExecutor(1) as threads:
         ran = threads.submit(CliRunner().invoke, main, words, input=answer).result(90)
     assert ran.exit_code == 0, ran.stderr

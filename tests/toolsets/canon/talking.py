@@ -48,7 +48,7 @@ class Talk:
         return str(told["turns"][0]["id"])
 
     async def holds(self, of: str, **when: Any) -> set[str]:
-        """What holds of an entity: its facts and relations in words."""
+        """The facts and relations of an entity that hold, in words."""
         got = await self.desk.call("get", of=of, full=True, **when)
         rows = [*got.get("facts", ()), *got.get("relations", ())]
         return {row["says"].rstrip(".") for row in rows}

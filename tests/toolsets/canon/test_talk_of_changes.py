@@ -1,4 +1,4 @@
-"""What changes in a household, a team and a story, said as people say it."""
+"""Changes in a household, a team and a story, in the words that people use."""
 
 import pytest
 

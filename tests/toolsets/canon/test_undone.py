@@ -49,7 +49,7 @@ async def a_town(desk: Desk | None = None) -> tuple[Desk, SpaceId]:
 
 
 async def all_of(desk: Desk, **then: Any) -> dict[str, Any]:
-    """What every read says of everything."""
+    """The replies of every read about everything."""
     names = [one["name"] for one in MORE if "name" in one]
     found: dict[str, Any] = {}
     for name in ("Odo Brand", "Ilsa Vane", "Marrow Lighthouse", *names, "At night"):
@@ -60,7 +60,7 @@ async def all_of(desk: Desk, **then: Any) -> dict[str, Any]:
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[Any]:
-    """What differs in two sets of reads."""
+    """The replies that differ in two sets of reads."""
     return [(n, one[n], other.get(n)) for n in one if one[n] != other.get(n)]
 
 
