@@ -55,8 +55,9 @@ _OTHER_SIZE: Final = re.compile(rf"{WORDS['other_size']}|\s?[kKMT](?={MONEY})")
 """A word or sign that changes the size of the number before it."""
 
 _ONE_MORE: Final = re.compile(
-    rf"\s*(?:(?:[^\W\d_]+\s+)?(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s*"
-    rf"|[{_DASH}/*\xd7=+&]\s*|\s+(?!\d{{1,4}}[./-]\d{{1,2}}[./-]))(?:{MONEY}\s?)?[0-9]"
+    rf"\s{{0,9}}(?:(?:[^\W\d_]{{1,30}}\s{{1,9}})?"
+    rf"(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s{{0,9}}|[{_DASH}/*\xd7=+&]\s{{0,9}}"
+    rf"|\s{{1,9}}(?!\d{{1,4}}[./-]\d{{1,2}}[./-]))(?:{MONEY}\s?)?[0-9]"
 )
 """A second number that belongs to the first one: a range, a product, an alternative."""
 
