@@ -72,7 +72,7 @@ class Stage:
                 await self.scribe.write(await self._reading(one))
 
     async def _reading(self, fact: FactDraft) -> FactRead:
-        """What a fact says, as the product writes it with a new fact."""
+        """The statements of a fact, as the product writes them with a new fact."""
 
         def read(view: SliceView) -> FactRead:
             return reading_of(fact.id, fact.statement, fact.properties, fact.involved, view)

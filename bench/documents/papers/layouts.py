@@ -160,7 +160,7 @@ def _payslip(clerk: Clerk) -> Written:
     lines = [clerk.word("firm"), "", clerk.word("payslip", "head"), ""]
     lines += [f"{clerk.word('payslip', 'gross')}: {clerk.money(gross)}"]
     lines += [f"{clerk.word('payslip', 'net')}: {clerk.money(net)}"]
-    # What is paid out is the sum, if any is read; what was earned before taxes never is.
+    # The payment is the sum, if any is read; earnings before taxes never are.
     return "txt", lines, [{"entity_type": "payslip", "amount": net / 100}]
 
 
