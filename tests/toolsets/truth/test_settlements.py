@@ -260,14 +260,66 @@ async def test_a_number_of_an_invoice_that_was_merged_is_settled_too() -> None:
     assert await owed(desk) == {"EUR": "0"}
 
 
-async def test_an_invoice_that_turns_out_to_be_smaller_is_settled_no_more() -> None:
+@pytest.mark.parametrize("by", ["correction", "newer version"])
+async def test_a_payment_settles_its_invoice_whatever_its_amount_turns_out_to_be(by: str) -> None:
     desk = a_desk()
     await desk.ingest(PAYMENT)
+    bill = await desk.entity(**BILL)
+    for due, still in ((90, "0"), (120, "20"), (100, "0"), (170.5, "70.5")):
+        if by == "correction":
+            await desk.correct(bill, "amount_due", due)
+        else:
+            await desk.ingest({**BILL, "amount_due": due})
+        assert await settled(desk) == [("transaction", "Alder Ltd")]
+        assert await owed(desk) == {"EUR": still}
+
+
+async def test_an_invoice_that_turns_out_to_be_larger_is_settled_by_what_exceeded_it() -> None:
+    for by in ("correction", "newer version"):
+        desk = a_desk()
+        bill = await desk.entity(**{**BILL, "amount_due": 90})
+        await desk.ingest(PAYMENT)
+        assert (await settled(desk), await owed(desk)) == ([], {"EUR": "90"})
+        if by == "correction":
+            await desk.correct(bill, "amount_due", 100)
+        else:
+            await desk.ingest(BILL)
+        assert await settled(desk) == [("transaction", "Alder Ltd")]
+        assert await owed(desk) == {"EUR": "0"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "settles", "still"),
+    [
+        ("amount", -60, True, {"EUR": "40"}),
+        ("amount", -130, True, {"EUR": "0"}),
+        ("status", "pending", False, {"EUR": "100"}),
+        ("kind", "refund", False, {"EUR": "100"}),
+        ("currency", "USD", False, {"EUR": "100"}),
+        ("merchant_name", "Birch GmbH", False, {"EUR": "100"}),
+    ],
+)
+async def test_a_corrected_payment_is_judged_again(
+    field: str, value: Any, settles: bool, still: dict[str, str]
+) -> None:
+    desk = a_desk()
     await desk.ingest(BILL)
-    await desk.ingest({**BILL, "amount_due": 90})
-    assert await settled(desk) == []
-    await desk.ingest(BILL)
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
+    payment = await desk.entity(**{**PAYMENT, "transaction_id": "T1"})
+    await desk.correct(payment, field, value)
+
+    assert await settled(desk) == ([("transaction", "Alder Ltd")] if settles else [])
+    assert await owed(desk) == still
+    await desk.correct(payment, field, PAYMENT.get(field))
+    assert await owed(desk) == {"EUR": "0"}
+
+
+async def test_a_payment_of_two_invoices_covers_both_if_one_turns_out_to_be_smaller() -> None:
+    desk = a_desk()
+    bill = await desk.entity(**BILL)
+    await desk.ingest({**BILL, "invoice_number": "INV-78", "amount_due": 50})
+    await desk.ingest({**PAYMENT, "invoice_reference": ["INV-77", "INV-78"], "amount": -150})
+    await desk.correct(bill, "amount_due", 40)
+    assert await owed(desk) == {"EUR": "0"}
 
 
 @pytest.mark.parametrize("field", ["owed", "due", "outstanding"])

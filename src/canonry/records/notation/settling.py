@@ -68,11 +68,12 @@ def pairs_of(sides: Collection[Side]) -> Iterator[tuple[Side, Side]]:
             yield from ((side, each) for each in named.values())
 
 
-def relations_between(payment: Side, invoice: Side) -> Sequence[TruthRelation]:
+def relations_between(payment: Side, invoice: Side, *, settled: bool) -> Sequence[TruthRelation]:
     """Return the relations of a payment to an invoice with a number that it names.
 
     There are none if the parties or currencies contradict. Money that came back, a payment that
-    was not booked, and an amount above that of the invoice refer to it and do not settle it.
+    was not booked, and an amount above that of the invoice refer to it and do not settle it. A
+    payment that `settled` the invoice with its earlier amount still does with a higher one.
     """
     paid, bill = payment.fields, invoice.fields
     party = next((str(paid[name]) for name in _PARTY if paid.get(name)), "")
@@ -86,8 +87,8 @@ def relations_between(payment: Side, invoice: Side) -> Sequence[TruthRelation]:
     if foreign or (party and other and not is_same_party(party, other)):
         return ()
     amount, due = _amount_in(paid, code), due_on(bill)
-    several = len([*texts_in(paid.get(REFERENCE))]) > 1
-    above = not several and amount is not None and due is not None and amount > due
+    judged = not settled and len([*texts_in(paid.get(REFERENCE))]) <= 1
+    above = judged and amount is not None and due is not None and amount > due
     if back or above or is_unbooked(paid.get("status")) or is_back(paid):
         return _REFERS
     return (*_REFERS, TruthRelation.SETTLES)
@@ -131,13 +132,14 @@ def _code(value: Any) -> str:
 def shares_of(payment: _Fields, invoices: Sequence[_Fields]) -> Sequence[_Fields]:
     """Return a payment as it counts for each of its invoices.
 
-    Of a payment for several invoices each gets its amount if the payment is their sum. Otherwise
-    its share is unknown.
+    Of a payment for several invoices each gets its amount if the payment covers their sum, which
+    a later correction may lower. Otherwise its share is unknown.
     """
     if len(invoices) == 1:
         return (payment,)
     dues = [due_on(each) for each in invoices]
-    whole = sum((due for due in dues if due), Decimal()) in {abs(n) for _, n in _sums_of(payment)}
+    total = sum((due for due in dues if due), Decimal())
+    whole = any(abs(amount) >= total for _, amount in _sums_of(payment))
     rest = {name: value for name, value in payment.items() if name not in _CURRENCIES}
     return [{**rest, "amount": float(due)} if whole and due else rest for due in dues]
 

@@ -41,6 +41,7 @@ from canonry.records.domain.shown import shown_by
 from canonry.records.notation.labels import WrittenPlace, places_of
 from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
 from canonry.records.notation.parties import COMPANIONS, NAMED_BY
+from canonry.records.notation.settling import INVOICE, PAYERS
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named
 from canonry.records.usecases.record_source import source_of_words
@@ -174,7 +175,8 @@ async def correct_field(
             fragments=right.said_over(root, schema),
         )
         entries: tuple[Entry, ...] = (Made(thing=source), Made(thing=seen))
-        if right.name in COMPANIONS.get(entity.entity_type, ()):
+        kind = entity.entity_type
+        if right.spec and (kind in (INVOICE, *PAYERS) or right.name in COMPANIONS.get(kind, ())):
             reading = await _naming(canon, account, schema, right, source)
             named = await record_named(canon, reading, entity, seen, new_id)
             entries, reads = (*entries, *named.entries), reads | named.reads

@@ -429,16 +429,18 @@ async def _relate_payments(canon: Canon, work: Recording) -> None:
         ids = {i for page in pages for each in page.items for i in (each.id, *each.members)}
         stored = (await own.things(ids - met.keys())).values()
         met |= {e.id: _side(target_of(e), ()) for e in stored if isinstance(e, Entity)}
-    edges: dict[RelationId, tuple[RelationDraft, bool]] = {}
+    edges: dict[RelationId, tuple[RelationDraft, Side, Side]] = {}
     for payment, invoice in pairs_of(met.values()):
-        wanted, ends = relations_between(payment, invoice), (payment.id, invoice.id)
+        ends = payment.id, invoice.id
         for rel_type in _OF_PAYMENTS if new.keys() & ends else ():
             made = edge(account, rel_type, *ends, metadata=_FIELD, evidence=work.evidence)
-            edges[made.id] = made, rel_type in wanted
+            edges[made.id] = made, payment, invoice
     known = await own.things(edges)
     done = {e.relation_id for e in work.entries if isinstance(e, RelationEnded | RelationResumed)}
-    for edge_id, (made, stands_now) in edges.items():
+    for edge_id, (made, payment, invoice) in edges.items():
         there = known.get(edge_id)
+        settled = isinstance(there, Relation) and not there.ended
+        stands_now = made.rel_type in relations_between(payment, invoice, settled=settled)
         if not isinstance(there, Relation):
             work.entries += [Made(thing=made)] if stands_now else []
         elif derived(there) and stands_now is there.ended and edge_id not in done:
