@@ -19,7 +19,7 @@ from canonry.canon.session.lookup import account_of
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Reply
 from canonry.language.reading.reading import require_days, time_said_in
-from canonry.language.texts.stems import stems_of
+from canonry.language.texts.stems import is_part_of, stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -150,13 +150,17 @@ class ClaimReading:
         wrong = await sight.thing(content["replaces"]) if "replaces" in content else None
         if kind == "entity":
             content["ref"] = self.declared[folded(claim["name"])]
-        elif kind in _ABOUT and not claim.get("about"):
-            mentions = self.mentions[number] = await find_mentioned(
+        elif kind in _ABOUT:
+            mentions = await find_mentioned(
                 self.desk.canon, self.desk.space.id, claim["says"], self.declared, self.people
             )
-            named = mentions.found.items()
-            involved = [one or self.declared[name] for name, one in named]
-            content["involved_entity_ids"] = involved or list(getattr(wrong, "involved", ()))
+            named = [one or self.declared[name] for name, one in mentions.found.items()]
+            if about := content.get("involved_entity_ids"):
+                also = kind == "fact" and not claim.get("fields")  # fields belong to `about`
+                named = [*about, *(await self._others(named, about) if also else ())]
+            else:
+                self.mentions[number] = mentions
+            content["involved_entity_ids"] = named or list(getattr(wrong, "involved", ()))
         own = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
         evidence = own or self.cited.evidence or getattr(wrong, "evidence", ())
         played = {EvidenceKind.TURN, EvidenceKind.SCENE} & {each.kind for each in evidence}
@@ -171,6 +175,19 @@ class ClaimReading:
             confidence=float(claim.get("confidence", CONFIDENCE)),
             authority=self.cited.authority,
         )
+
+    async def _others(self, named: Sequence[str], about: Sequence[str]) -> list[str]:
+        """Return the named entities that have no name in common with those of the claim."""
+        found = await self.desk.canon.seen_by(self.desk.caller).things({*named, *about})
+        known = {i: e.known_as for i, e in found.items() if isinstance(e, Entity)}
+        known |= {ref: (name,) for name, ref in self.declared.items()}
+        own = [name for one in about for name in known.get(one, ())]
+        return [
+            one
+            for one in named
+            if one not in about
+            and not any(is_part_of(name, each) for name in known.get(one, ()) for each in own)
+        ]
 
     async def _value(self, name: str, value: Any, path: str) -> Any:
         """Replace names in the value by ids, or by references to entities of this call."""

@@ -25,6 +25,7 @@ from canonry.values.json_values import decode_json
 # from the endpoint never enters an error message.
 
 _OK: Final = 200
+_REFUSED: Final = frozenset({401, 403})
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 HELLO: Final = ({"role": "user", "content": "hello"},)
 """The messages of a probe."""
@@ -60,29 +61,61 @@ class PostingBounds:
     most_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
-    """An HTTP answer. `wait` is the time that the endpoint asks to wait."""
-
-    status: int
-    content: bytes
-    wait: str | None
-
-
 class Posting:
-    """Posts JSON over one client. `fault` creates errors from a description."""
+    """Posts JSON over one client, and retries while the endpoint is busy.
+
+    `fault` creates errors from a description.
+    """
 
     def __init__(
-        self, headers: Mapping[str, str], bounds: PostingBounds, fault: Callable[..., Unavailable]
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        bounds: PostingBounds,
+        fault: Callable[..., Unavailable],
     ) -> None:
         """Connect with the first request."""
+        self._base_url = base_url.rstrip("/")
         self._headers = dict(headers)
         self._client: httpx2.AsyncClient | None = None
         self.bounds = bounds
         self.fault = fault
 
-    async def post(self, url: str, body: Mapping[str, Any]) -> Posted:
-        """Return the answer to one request, with any status."""
+    def seconds(self, *, probe: bool) -> float:
+        """Return how long a request may take; a probe is shorter."""
+        return min(self.bounds.timeout, PROBE_SECONDS) if probe else self.bounds.timeout
+
+    async def ask(
+        self, path: str, body: Mapping[str, Any], *, probe: bool = False, seconds: float | None
+    ) -> bytes:
+        """Return the answer, with at most `seconds` for each attempt; a probe is one attempt.
+
+        Raises:
+            Unavailable: the error that `fault` returns.
+        """
+        attempts = 1 if probe else self.bounds.attempts
+        for attempt in range(1, attempts + 1):
+            wait = None
+            try:
+                async with asyncio.timeout(seconds):
+                    status, content, wait = await self._post(self._base_url + path, body)
+            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+                raise self.fault("has no usable address. Correct its URL") from error
+            except (httpx2.RequestError, TimeoutError) as error:
+                if attempt == attempts:
+                    raise self.fault("does not answer") from error
+            else:
+                if status == _OK:
+                    return content
+                if status in _REFUSED:
+                    raise self.fault("refuses the key. Set another key", status=status)
+                if attempt == attempts or status not in _AGAIN:
+                    raise self.fault(f"answers with HTTP {status}", status=status)
+            await asyncio.sleep(self._pause(attempt, wait))
+        raise self.fault("was not asked. Allow at least one attempt")
+
+    async def _post(self, url: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
+        """Return the status and the content of an answer, and the wait that it asks for."""
         if self._client is None:
             self._client = httpx2.AsyncClient(headers=self._headers, timeout=self.bounds.timeout)
         async with self._client.stream("POST", url, json=body) as answer:
@@ -91,10 +124,9 @@ class Posting:
                 content += piece
                 if len(content) > self.bounds.most_bytes:
                     raise self.fault(f"answered with more than {self.bounds.most_bytes} bytes")
-            wait = answer.headers.get("retry-after")
-            return Posted(status=answer.status_code, content=bytes(content), wait=wait)
+            return answer.status_code, bytes(content), answer.headers.get("retry-after")
 
-    def pause(self, attempt: int, asked: str | None) -> float:
+    def _pause(self, attempt: int, asked: str | None) -> float:
         """Return the wait after this attempt, at least as long as the endpoint asked for."""
         try:
             wanted = float(asked or 0.0)
@@ -125,7 +157,7 @@ class Connection:
             patience=endpoint.patience,
             most_bytes=ANSWER_MAX,
         )
-        self._posting = Posting(headers, bounds, failed)
+        self._posting = Posting(endpoint.base_url, headers, bounds, failed)
 
     async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
         """Return the JSON answer to `body`. `probe` is a minimal body for checks.
@@ -133,18 +165,17 @@ class Connection:
         Raises:
             Unavailable: `interpretation.failed`.
         """
-        url, endpoint = f"{self.endpoint.base_url.rstrip('/')}{path}", self.endpoint
         return await self._service.ask(
-            lambda: self._in_time(url, body, endpoint.attempts, endpoint.timeout),
-            lambda: self._in_time(url, probe, 1, min(endpoint.timeout, PROBE_SECONDS)),
+            lambda: self._in_time(path, body, probe=False),
+            lambda: self._in_time(path, probe, probe=True),
         )
 
-    async def _in_time(
-        self, url: str, body: Mapping[str, Any], attempts: int, seconds: float
-    ) -> Any:
+    async def _in_time(self, path: str, body: Mapping[str, Any], *, probe: bool) -> Any:
+        """Ask within one time for all attempts."""
+        seconds = self._posting.seconds(probe=probe)
         try:
             async with asyncio.timeout(seconds):
-                return await self._tried(url, body, attempts)
+                return _content(await self._posting.ask(path, body, probe=probe, seconds=None))
         except TimeoutError as error:
             raise failed(f"did not answer within {seconds:g} seconds") from error
 
@@ -152,25 +183,6 @@ class Connection:
         """Close the connection. The next request opens it again."""
         await self._service.close()
         await self._posting.close()
-
-    async def _tried(self, url: str, body: Mapping[str, Any], attempts: int) -> Any:
-        for attempt in range(1, attempts + 1):
-            last = attempt == attempts
-            try:
-                answer = await self._posting.post(url, body)
-            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-                raise failed("cannot be reached at this address; check truth.url") from error
-            except httpx2.RequestError as error:
-                if last:
-                    raise failed("did not answer") from error
-                await asyncio.sleep(self._posting.pause(attempt, None))
-                continue
-            if answer.status == _OK:
-                return _content(answer.content)
-            if last or answer.status not in _AGAIN:
-                raise failed(f"answered with status {answer.status}", status=answer.status)
-            await asyncio.sleep(self._posting.pause(attempt, answer.wait))
-        raise failed("was not asked, because no attempt is allowed; allow at least one")
 
 
 def failed(what: str, **details: Any) -> Unavailable:

@@ -163,8 +163,10 @@ def statements_of_fact(
         hold = properties["holds"] is True
         return tuple(statements_of_tags(str(properties["entity_id"]), tags, hold=hold))
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
-    sole = str(about[0].id) if len(about) == 1 else ""
-    said = read_statements(statement, names_of(view, about), about=sole)
+    names = names_of(view, about)
+    named = {names[name] for name in names if name in statement and len(about) > 1}
+    sole = {str(one.id) for one in about} - named  # whom a pronoun at the beginning means
+    said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
     return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
 
 

@@ -1,70 +1,19 @@
 """Embedders and rerankers behind an endpoint."""
 
-import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
-import httpx2
 from typing_extensions import override
 
 from canonry.models.endpoint import Posting, PostingBounds, bearer
-from canonry.models.outside_services import PROBE_SECONDS, OutsideService
+from canonry.models.outside_services import OutsideService
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Reranker, Vector
 from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
-
-# Posting JSON to an endpoint: bounded in size, time and number.
-#
-# The endpoint's text never reaches a message.
-
-_OK: Final = 200
-_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-_REFUSED: Final = frozenset({401, 403})
-
-
-class Address(Posting):
-    """Posts to one address, and retries while it is busy."""
-
-    def __init__(
-        self, url: str, key: str | None, bounds: PostingBounds, fault: Callable[..., Unavailable]
-    ) -> None:
-        """Connect with the first request; `key` is sent in a header."""
-        super().__init__(bearer(key), bounds, fault)
-        self._url = url
-
-    async def ask(self, body: Mapping[str, Any], *, probe: bool = False) -> bytes:
-        """Return the answer; a probe is one attempt within the probe's time.
-
-        Raises:
-            Unavailable: the error that `fault` returns.
-        """
-        attempts = 1 if probe else self.bounds.attempts
-        seconds = min(self.bounds.timeout, PROBE_SECONDS) if probe else self.bounds.timeout
-        for attempt in range(1, attempts + 1):
-            last = attempt == attempts
-            try:
-                async with asyncio.timeout(seconds):
-                    answer = await self.post(self._url, body)
-            except (httpx2.TransportError, TimeoutError) as error:
-                if last:
-                    raise self.fault("does not answer") from error
-                await asyncio.sleep(self.pause(attempt, None))
-                continue
-            except (httpx2.RequestError, httpx2.InvalidURL) as error:
-                raise self.fault("has no usable address. Correct its URL") from error
-            if answer.status == _OK:
-                return answer.content
-            if answer.status in _REFUSED:
-                raise self.fault("refuses the key. Set another key", status=answer.status)
-            if last or answer.status not in _AGAIN:
-                raise self.fault(f"answers with HTTP {answer.status}", status=answer.status)
-            await asyncio.sleep(self.pause(attempt, answer.wait))
-        raise self.fault("was not asked. Allow at least one attempt")
-
 
 # An embedder behind any endpoint of the OpenAI protocol for embeddings.
 #
@@ -109,8 +58,7 @@ class OpenAICompatibleEmbedder(Embedder):
             patience=endpoint.patience,
             most_bytes=endpoint.most_bytes,
         )
-        url = f"{endpoint.base_url.rstrip('/')}/embeddings"
-        self._address = Address(url, endpoint.key, bounds, self._fault)
+        self._posting = Posting(endpoint.base_url, bearer(endpoint.key), bounds, self._fault)
         self._service = service or OutsideService("embedder")
 
     @property
@@ -130,7 +78,7 @@ class OpenAICompatibleEmbedder(Embedder):
     @override
     async def close(self) -> None:
         await self._service.close()
-        await self._address.close()
+        await self._posting.close()
 
     async def _batch(self, texts: Sequence[str]) -> Sequence[Vector]:
         return await self._service.ask(
@@ -139,7 +87,9 @@ class OpenAICompatibleEmbedder(Embedder):
 
     async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
-        return self._vectors(await self._address.ask(body, probe=probe), len(texts))
+        seconds = self._posting.seconds(probe=probe)
+        answer = await self._posting.ask("/embeddings", body, probe=probe, seconds=seconds)
+        return self._vectors(answer, len(texts))
 
     def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
@@ -193,8 +143,7 @@ class EndpointReranker(Reranker):
         bounds = PostingBounds(
             timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes
         )
-        url = f"{endpoint.base_url.rstrip('/')}/rerank"
-        self._address = Address(url, endpoint.key, bounds, _fault)
+        self._posting = Posting(endpoint.base_url, bearer(endpoint.key), bounds, _fault)
         self._service = service or OutsideService("reranker")
 
     @override
@@ -207,15 +156,16 @@ class EndpointReranker(Reranker):
     @override
     async def close(self) -> None:
         await self._service.close()
-        await self._address.close()
+        await self._posting.close()
 
     async def _asked(
         self, question: str, texts: Sequence[str], *, probe: bool = False
     ) -> Sequence[float]:
-        body = self._body(question, list(texts))
+        body, seconds = self._body(question, list(texts)), self._posting.seconds(probe=probe)
         expected = len(texts)
+        answer = await self._posting.ask("/rerank", body, probe=probe, seconds=seconds)
         try:
-            told = decode_json(await self._address.ask(body, probe=probe))
+            told = decode_json(answer)
             rows = told["results"] if isinstance(told, dict) else told
             found = {
                 int(row["index"]): float(
