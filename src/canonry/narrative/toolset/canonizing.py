@@ -19,15 +19,13 @@ from canonry.canon.canonization.decide_proposals import (
     waive_conflict,
 )
 from canonry.canon.canonization.proposals import (
-    KeeperVerdict,
-    Suggestion,
     create_loose_proposal,
     create_proposal,
     evaluate_proposal,
     list_proposals,
 )
-from canonry.canon.commands.entities import EntityUpdate, update_entity
-from canonry.canon.commands.relations import QuantityTransfer, transfer_quantity
+from canonry.canon.commands.entities import update_entity
+from canonry.canon.commands.relations import transfer_quantity
 from canonry.canon.commands.retcon_things import (
     Retcon,
     Retconnable,
@@ -36,7 +34,7 @@ from canonry.canon.commands.retcon_things import (
     retcon_scene,
     retcon_thing,
 )
-from canonry.canon.commands.sources import NewSource, create_source, ingest_source
+from canonry.canon.commands.sources import create_source, ingest_source
 from canonry.canon.queries.listings import query_snippets, query_sources
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -210,49 +208,29 @@ async def _get_verdicts(
 
 
 TOOLS: Final = (
-    make_tool(
-        "neo4j_create_source", create_source, canon_created("source_id", SourceDraft), new=NewSource
-    ),
+    make_tool("neo4j_create_source", create_source, canon_created("source_id", SourceDraft)),
     make_tool(
         "neo4j_query_sources", query_sources, Listing("sources", RowShape(SOURCE, *SOURCE.fields))
     ),
-    make_tool("mongodb_ingest_source", _ingest_source, TABLE.shape("ingested")),
+    make_tool("mongodb_ingest_source", _ingest_source, "ingested"),
     make_tool("mongodb_query_snippets", query_snippets, Listing("snippets", _SNIPPET_ROW)),
-    make_tool(
-        "mongodb_create_proposed_change",
-        create_proposal,
-        _STAGED,
-        ending=CONTENTS_TOLD,
-        suggestion=Suggestion,
-    ),
-    make_tool(
-        "mongodb_evaluate_proposal",
-        evaluate_proposal,
-        TABLE.shape("evaluated"),
-        verdict=KeeperVerdict,
-    ),
-    make_tool("mongodb_get_pending_proposals", _list_pending, _PROPOSALS, query=ProposalQuery),
-    make_tool("mongodb_propose_change", create_loose_proposal, _STAGED, suggestion=Suggestion),
-    make_tool("mongodb_query_proposals", list_proposals, _PROPOSALS, query=ProposalQuery),
-    make_tool("composite_canonize_scene", canonize_scene, TABLE.shape("canonized")),
+    make_tool("mongodb_create_proposed_change", create_proposal, _STAGED, ending=CONTENTS_TOLD),
+    make_tool("mongodb_evaluate_proposal", evaluate_proposal, "evaluated"),
+    make_tool("mongodb_get_pending_proposals", _list_pending, _PROPOSALS),
+    make_tool("mongodb_propose_change", create_loose_proposal, _STAGED),
+    make_tool("mongodb_query_proposals", list_proposals, _PROPOSALS),
+    make_tool("composite_canonize_scene", canonize_scene, "canonized"),
     make_tool("composite_canonize_proposals", canonize_proposals, _JUDGED),
     make_tool(
         "composite_get_verdicts", _get_verdicts, TABLE.shape("previewed", verdicts=tuple, total=len)
     ),
-    make_tool("mongodb_query_reviews", list_proposals, _TO_REVIEW, query=ProposalQuery),
-    make_tool("mongodb_waive_conflict", waive_conflict, TABLE.shape("waived")),
+    make_tool("mongodb_query_reviews", list_proposals, _TO_REVIEW),
+    make_tool("mongodb_waive_conflict", waive_conflict, "waived"),
     make_tool("composite_retcon_scene", _retcon_scene, _SCENE_RETCONNED),
-    make_tool(
-        "neo4j_update_entity", update_entity, TABLE.shape("entity_updated"), update=EntityUpdate
-    ),
-    make_tool("neo4j_retcon_thing", _retcon_thing, _RETCONNED, retcon=Retcon),
-    make_tool(
-        "neo4j_transfer_quantity",
-        transfer_quantity,
-        TABLE.shape("transferred"),
-        transfer=QuantityTransfer,
-    ),
-    make_tool("neo4j_update_story", update_story, TABLE.shape("story_moved")),
+    make_tool("neo4j_update_entity", update_entity, "entity_updated"),
+    make_tool("neo4j_retcon_thing", _retcon_thing, _RETCONNED),
+    make_tool("neo4j_transfer_quantity", transfer_quantity, "transferred"),
+    make_tool("neo4j_update_story", update_story, "story_moved"),
     make_tool(
         "neo4j_set_audience",
         change_audience,

@@ -12,8 +12,6 @@ from canonry.canon.commands.entities import (
 )
 from canonry.canon.commands.facts import create_axiom, link_evidence
 from canonry.canon.commands.universes import create_universe, declare_calendar
-from canonry.canon.judging.contents import EntityContent
-from canonry.canon.judging.known_things import Backing
 from canonry.canon.queries.listings import (
     EntityInFull,
     get_entity,
@@ -41,7 +39,6 @@ from canonry.narrative.toolset.shapes import (
     RowShape,
     canon_created,
 )
-from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.ids import SpaceDraft, SpaceKind
 
 _RELATED: Final = TABLE.shape("related")
@@ -136,33 +133,26 @@ TOOLS: Final = (
         partial(_create_space, kind=SpaceKind.UNIVERSE),
         Created(TABLE.shape("created_universe"), SpaceDraft),
     ),
-    make_tool("neo4j_declare_calendar", declare_calendar, TABLE.shape("declared")),
+    make_tool("neo4j_declare_calendar", declare_calendar, "declared"),
     make_tool(
         "neo4j_create_multiverse",
         partial(_create_space, kind=SpaceKind.MULTIVERSE),
         Created(TABLE.shape("created_multiverse"), SpaceDraft),
     ),
     make_tool("neo4j_get_universe", require_universe, SPACE),
-    make_tool("neo4j_query_universes", query_universes, TABLE.shape("universes")),
-    make_tool(
-        "neo4j_create_entity",
-        create_entity,
-        canon_created("entity_id", EntityDraft),
-        backing=Backing,
-        new=EntityContent,
-    ),
+    make_tool("neo4j_query_universes", query_universes, "universes"),
+    make_tool("neo4j_create_entity", create_entity, canon_created("entity_id", EntityDraft)),
     make_tool(
         "neo4j_get_entity",
         _get_entity,
         Field(_ENTITY_IN_FULL.schema),
         cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
     ),
-    make_tool("neo4j_update_entity_state", update_entity_state, TABLE.shape("entity_state")),
+    make_tool("neo4j_update_entity_state", update_entity_state, "entity_state"),
     make_tool(
         "neo4j_query_entities",
         query_entities,
         Listing("entities", _ENTITY_ROW),
-        query=EntityQuery,
         cached=Cached(
             seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
             depends_on=lambda arguments, _: frozenset(
@@ -170,11 +160,9 @@ TOOLS: Final = (
             ),
         ),
     ),
-    make_tool("neo4j_merge_entities", merge_entities, TABLE.shape("merged")),
+    make_tool("neo4j_merge_entities", merge_entities, "merged"),
     make_tool("neo4j_unmerge_entities", _unmerge_entities, Field(_UNMERGED.schema)),
-    make_tool(
-        "neo4j_create_axiom", create_axiom, canon_created("axiom_id", AxiomDraft), backing=Backing
-    ),
+    make_tool("neo4j_create_axiom", create_axiom, canon_created("axiom_id", AxiomDraft)),
     make_tool("neo4j_query_axioms", query_axioms, Listing("axioms", _AXIOM_ROW)),
-    make_tool("neo4j_link_evidence", link_evidence, TABLE.shape("linked")),
+    make_tool("neo4j_link_evidence", link_evidence, "linked"),
 )

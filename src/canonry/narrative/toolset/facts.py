@@ -5,10 +5,8 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.commands.facts import create_event, create_fact, link_causes
-from canonry.canon.commands.relations import NewRelation, create_relation, end_relation
+from canonry.canon.commands.relations import create_relation, end_relation
 from canonry.canon.commands.retcons import retcon_fact
-from canonry.canon.judging.contents import EventContent, FactContent
-from canonry.canon.judging.known_things import Backing
 from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
 from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
@@ -208,12 +206,7 @@ async def _get_entity_at(canon: Canon, caller: Caller, *, entity_id: str, **_: A
 
 
 TOOLS: Final = (
-    make_tool(
-        "neo4j_create_relationship",
-        create_relation,
-        TABLE.shape("relation_created"),
-        new=NewRelation,
-    ),
+    make_tool("neo4j_create_relationship", create_relation, "relation_created"),
     make_tool(
         "neo4j_query_relationships",
         query_asserted,
@@ -221,25 +214,13 @@ TOOLS: Final = (
         query=RelationQuery,
     ),
     make_tool("neo4j_end_relationship", end_relation, RELATION),
-    make_tool(
-        "neo4j_create_fact",
-        create_fact,
-        canon_created("fact_id", FactDraft),
-        backing=Backing,
-        new=FactContent,
-    ),
+    make_tool("neo4j_create_fact", create_fact, canon_created("fact_id", FactDraft)),
     make_tool("neo4j_query_facts", query_asserted, Listing("facts", FACT_ROW), query=FactQuery),
     make_tool("neo4j_retcon_fact", _retcon_fact, Field(_RETCONNED.schema)),
-    make_tool(
-        "neo4j_create_event",
-        create_event,
-        canon_created("event_id", EventDraft),
-        backing=Backing,
-        new=EventContent,
-    ),
+    make_tool("neo4j_create_event", create_event, canon_created("event_id", EventDraft)),
     make_tool("neo4j_query_events", query_asserted, Listing("events", EVENT_ROW), query=EventQuery),
-    make_tool("neo4j_create_causal_link", link_causes, TABLE.shape("causal_link")),
+    make_tool("neo4j_create_causal_link", link_causes, "causal_link"),
     make_tool("neo4j_explain", _explain, Field(_EXPLANATION)),
-    make_tool("neo4j_get_timeline", _get_timeline, Field(_TIMELINE.schema), window=Window),
+    make_tool("neo4j_get_timeline", _get_timeline, Field(_TIMELINE.schema)),
     make_tool("neo4j_get_entity_at", _get_entity_at, ENTITY),
 )

@@ -27,7 +27,6 @@ from canonry.narrative.toolset.search import HITS
 from canonry.narrative.toolset.shapes import SCENE, STORY, TABLE, Created, Listing, RowShape
 from canonry.narrative.usecases import scenes as usecases
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
-from canonry.readmodels.ports.documents import SceneQuery
 from canonry.recall.domain.context import NAMED_MAX, Told
 from canonry.values.ids import EntityId, SceneId
 
@@ -176,14 +175,12 @@ TOOLS: Final = (
         "neo4j_create_story",
         usecases.create_story,
         Created(TABLE.shape("story_created"), StoryDraft),
-        new=usecases.NewStory,
     ),
     make_tool("neo4j_query_stories", usecases.query_stories, Listing("stories", _STORY_ROW)),
     make_tool(
         "mongodb_create_scene",
         usecases.create_scene,
         Created(TABLE.shape("scene_created"), SceneDraft),
-        request=usecases.SceneRequest,
     ),
     make_tool(
         "mongodb_get_scene",
@@ -199,24 +196,11 @@ TOOLS: Final = (
         finalize_scene,
         TABLE.shape("finalized", status=lambda _: SceneStatus.COMPLETED),
     ),
-    make_tool("mongodb_update_scene", _update_scene, TABLE.shape("scene_updated")),
+    make_tool("mongodb_update_scene", _update_scene, "scene_updated"),
+    make_tool("mongodb_query_scenes", usecases.query_scenes, Listing("scenes", SCENE_ROW)),
     make_tool(
-        "mongodb_query_scenes",
-        usecases.query_scenes,
-        Listing("scenes", SCENE_ROW),
-        query=SceneQuery,
+        "mongodb_append_turn", usecases.append_turn, Created(TABLE.shape("appended"), TurnDraft)
     ),
-    make_tool(
-        "mongodb_append_turn",
-        usecases.append_turn,
-        Created(TABLE.shape("appended"), TurnDraft),
-        request=usecases.TurnRequest,
-    ),
-    make_tool("mongodb_get_turns", usecases.get_turns, TABLE.shape("turn_page")),
-    make_tool(
-        "composite_assemble_scene_context",
-        _assemble_context,
-        Field(_CONTEXT.schema),
-        request=ContextRequest,
-    ),
+    make_tool("mongodb_get_turns", usecases.get_turns, "turn_page"),
+    make_tool("composite_assemble_scene_context", _assemble_context, Field(_CONTEXT.schema)),
 )

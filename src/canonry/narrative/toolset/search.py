@@ -26,7 +26,6 @@ from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.contract import make_tool
 from canonry.narrative.toolset.shapes import ENTITY, TABLE, Created, name_in
 from canonry.narrative.usecases.scenes import (
-    Recollection,
     TurnPage,
     get_turns,
     keep_memory,
@@ -363,11 +362,8 @@ TOOLS: Final = (
         "mongodb_create_character_memory",
         keep_memory,
         Created(TABLE.shape("memory_created"), MemoryDraft),
-        asked=Recollection,
     ),
     make_tool("mongodb_retrieve_character_memories", _recall_memories, Field(_RECALLED.schema)),
-    make_tool(
-        "qdrant_semantic_search", _semantic_search, Field(_FOUND.schema), request=SearchRequest
-    ),
+    make_tool("qdrant_semantic_search", _semantic_search, Field(_FOUND.schema)),
     make_tool("qdrant_search_canon", _search_canon, Field(_FOUND.schema)),
 )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import wraps
+from inspect import signature
 from typing import Any, Final
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
@@ -48,7 +49,7 @@ def agent_types() -> frozenset[str]:
 def make_tool(
     name: str,
     operation: Callable[..., Awaitable[Any]],
-    gives: Field,
+    shown: Field | str,
     *,
     cached: Cached | None = None,
     ending: str = "",
@@ -56,14 +57,19 @@ def make_tool(
 ) -> Tool:
     """Make a tool from its entry in `tools.toml`, and the use case that it calls.
 
-    `operation(canon, caller, ...)` takes the arguments by the names of their parameters; each of
-    `made` is a parameter that a dataclass makes of those that are its fields. A shape or a listing
-    shows the result; a plain field is the schema of what the operation returns as JSON. `ending`
-    goes on with the description.
+    `operation(canon, caller, ...)` takes the arguments by the names of their parameters. A
+    parameter that is a dataclass, or that one of `made` makes, is made of those that are its
+    fields. A shape, its name in the tables, or a listing shows the result; a plain field is the
+    schema of what the operation returns as JSON. `ending` goes on with the description.
     """
     entry = TABLE.tools[name]
     readings = TABLE.readings(entry["takes"])
+    gives = TABLE.shape(shown) if isinstance(shown, str) else shown
     own = () if not isinstance(gives, Shape) else gives.given
+    read = {each.fills for each in readings}
+    for each in [*signature(operation).parameters.values()][2:]:
+        if hasattr(each.annotation, "__dataclass_fields__") and each.name not in read:
+            made.setdefault(each.name, each.annotation)
 
     @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
