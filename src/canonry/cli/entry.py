@@ -3,9 +3,11 @@
 import gc
 import os
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, Final
 
 import click
@@ -27,45 +29,9 @@ from canonry.values.errors import (
     Unavailable,
 )
 
-_PEOPLE: Final = "canonry.cli.people"
-COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),
-    "connect": (
-        "canonry.cli.connecting.command:connect",
-        "Write the server into a client's settings.",
-    ),
-    "token": ("canonry.cli.token:token", "Print a bearer token signed with the server's secret."),
-    "demo": ("canonry.cli.demo:demo", "Play a small world and see what becomes canon."),
-    "inspect": ("canonry.cli.serve:inspect", "Browse the canon and decide proposals in a browser."),
-    "find": (f"{_PEOPLE}:find", "Search by words and meaning, or list items."),
-    "show": (f"{_PEOPLE}:show", "Show one item by its name or id."),
-    "why": (f"{_PEOPLE}:why", "Explain why an item is canon."),
-    "timeline": (f"{_PEOPLE}:timeline", "List events in the order of story time."),
-    "changes": (f"{_PEOPLE}:changes", "List what was written since a time."),
-    "proposals": (f"{_PEOPLE}:proposals", "List what needs a decision."),
-    "decide": (f"{_PEOPLE}:decide", "Decide a proposal, merge entities, or retcon."),
-    "import": (
-        "canonry.cli.imports:imports",
-        "Import chats, notes, transcripts, documents or a log.",
-    ),
-    "catalog": ("canonry.cli.catalog:catalog", "Import or export a catalog."),
-    "world": ("canonry.cli.world.command:world", "Import, draw and check worlds for play."),
-    "export": ("canonry.cli.upkeep:export", "Write the whole log as JSON Lines."),
-    "verify": ("canonry.cli.upkeep:verify", "Check that records and views are intact."),
-    "rebuild": ("canonry.cli.upkeep:rebuild", "Rebuild all views from the records."),
-    "backup": ("canonry.cli.upkeep:backup", "Back up the store while servers run."),
-    "restore": ("canonry.cli.upkeep:restore", "Restore a backup into an empty folder."),
-    "reread": ("canonry.cli.reread:reread", "Record what the words of older facts state."),
-    "upgrade": ("canonry.cli.reread:upgrade", "Back up a store, then reread its older facts."),
-    "move": ("canonry.cli.upkeep:move", "Move a store into a database, or back."),
-    "move-space": ("canonry.cli.upkeep:move_space", "Move a space to another server."),
-    "erase": ("canonry.cli.erase:erase", "Erase the content of an item permanently."),
-    "undo": ("canonry.cli.erase:undo", "Withdraw one file, import or correction."),
-    "retain": ("canonry.cli.erase:retain", "Withdraw and erase sources that are too old."),
-    "retcon": ("canonry.cli.erase:retcon", "Retcon everything that a scene made canon."),
-    "tools": ("canonry.cli.tools:tools", "List the tools, or explain one."),
-    "doctor": ("canonry.cli.upkeep:doctor", "Diagnose problems and suggest fixes."),
-}
+COMMANDS: Final[dict[str, list[str]]] = tomllib.loads(
+    files(__package__).joinpath("commands.toml").read_text("utf-8")
+)["commands"]
 """Module and attribute of each command, and its line in the help."""
 
 _MISSING: Final = missing_commands()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Final, TypeAlias
@@ -83,26 +84,7 @@ APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
 _ROW: Final = "SELECT collection, space, n, vector FROM vectors"
-SCHEMA: Final = """
-CREATE TABLE identity (id TEXT NOT NULL) STRICT;
-INSERT INTO identity VALUES (lower(hex(randomblob(16))));
-CREATE TABLE models (
-  m INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, dimensions INTEGER NOT NULL,
-  digest TEXT NOT NULL, cursor TEXT NOT NULL, UNIQUE (name, version, dimensions, digest)
-) STRICT;
-CREATE TABLE vectors (
-  n INTEGER PRIMARY KEY AUTOINCREMENT, m INTEGER NOT NULL, id TEXT NOT NULL,
-  part INTEGER NOT NULL, collection TEXT NOT NULL, space TEXT NOT NULL, scene TEXT, source TEXT,
-  vector BLOB NOT NULL, digest BLOB NOT NULL DEFAULT x''
-) STRICT;
-CREATE UNIQUE INDEX vectors_by_id ON vectors (m, id, part);
-CREATE INDEX vectors_by_space ON vectors (m, collection, space, n);
-CREATE INDEX vectors_by_source ON vectors (m, source, n) WHERE source IS NOT NULL;
-CREATE TABLE about (
-  m INTEGER NOT NULL, entity TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (m, entity, n)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX about_by_row ON about (n);
-"""
+SCHEMA: Final = files(__package__).joinpath("schema.sql").read_text("utf-8")
 _UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''"}
 """The statement that upgrades each version to the next one."""
 

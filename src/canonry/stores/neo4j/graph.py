@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import tomllib
 from collections import defaultdict
 from collections.abc import (
     AsyncIterator,
@@ -13,6 +14,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
@@ -474,69 +476,7 @@ THINGS_MAX: Final = 2_000
 """Items after which the applied commits are written. A commit is never split."""
 
 _PAGE: Final = 500
-# Neo4j may show one half of a commit before the other. Writing an unchanged value waits for the
-# lock of a running apply, so that all data up to the cursor is visible.
-_CURSOR: Final = """
-MATCH (c:_Cursor {store: $store, space: $space}) SET c.turn = true
-RETURN c.position
-"""
-# Neo4j skips writing an unchanged value, but locks its node until the statement ends.
-_TURN: Final = """
-MERGE (c:_Cursor {store: $store, space: $space}) ON CREATE SET c.position = 0
-SET c.turn = true
-WITH c
-CALL (c) {
-  MATCH (t:Thing) WHERE t.store = c.store AND t.id IN $ids AND t.body IS NOT NULL
-  RETURN collect([t.kind, t.body]) AS before
-}
-RETURN c.position, before
-"""
-_APPLY: Final = """
-MATCH (c:_Cursor {store: $store, space: $space}) SET c.turn = true
-WITH c WHERE c.position = $start
-CALL () {
-  UNWIND $things AS t
-  MERGE (n:Thing {store: $store, id: t.bears.id})
-  REMOVE n:$(t.lost)
-  SET n = t.bears
-  SET n:$(t.labels)
-}
-CALL () {
-  UNWIND $edges_gone AS e
-  MATCH (a:Thing {store: $store, id: e.source})
-  WITH a, e MATCH (a)-[r {by: e.by}]->(b {id: e.target}) WHERE type(r) = e.type DELETE r
-}
-CALL () {
-  UNWIND $edges AS e
-  MERGE (a:Thing {store: $store, id: e.source})
-  MERGE (b:Thing {store: $store, id: e.target})
-  CREATE (a)-[r:$(e.type)]->(b) SET r = e.bears
-}
-SET c.position = $position
-RETURN c.space
-"""
-_NODES: Final = """
-MATCH (t:Thing) WHERE t.store = $store AND t.id IN $ids AND t.body IS NOT NULL
-RETURN t.id, properties(t), labels(t)
-"""
-_FIND_EDGES: Final = """
-MATCH (a:Thing) WHERE a.store = $store AND a.id IN $sources
-MATCH (a)-[r]->(b) WHERE r.by IN $ids
-RETURN r.by, a.id, type(r), b.id, properties(r)
-"""
-_IDS: Final = """
-MATCH (t:Thing) WHERE t.store = $store AND t.id > $last AND t.body IS NOT NULL
-RETURN t.id ORDER BY t.store, t.id LIMIT $limit
-"""
-_EMPTY: Final = """
-MATCH (n:{label}) WHERE n.store = $store
-CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 2000 ROWS
-"""
-_FACTS: Final = """
-CALL dbms.components() YIELD name, versions, edition
-CALL () { MATCH (t:Thing) WHERE t.store = $store AND t.body IS NOT NULL RETURN count(t) AS things }
-RETURN name + ' ' + versions[0] + ' ' + edition, things
-"""
+_CYPHER: Final = tomllib.loads(files(__package__).joinpath("statements.toml").read_text("utf-8"))
 
 
 class Neo4jGraph(Projection):
@@ -553,7 +493,7 @@ class Neo4jGraph(Projection):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        rows = await self._database.rows(_CURSOR, {"space": space})
+        rows = await self._database.rows(_CYPHER["cursor"], {"space": space})
         return Position(rows[0][0]) if rows else ORIGIN
 
     @override
@@ -565,7 +505,7 @@ class Neo4jGraph(Projection):
         place = {"space": folded[0].space}
         ids = list({thing.id for each in folded for thing in each.things})
         for _ in range(ATTEMPTS_MAX):
-            ((cursor, found),) = await self._database.rows(_TURN, {**place, "ids": ids})
+            ((cursor, found),) = await self._database.rows(_CYPHER["turn"], {**place, "ids": ids})
             after, position = following(folded, Position(cursor))
             if position == cursor:
                 return
@@ -573,7 +513,7 @@ class Neo4jGraph(Projection):
             before = {thing.id: thing for thing in things if thing.id in after}
             told = _written(self._database.name, before, after)
             told |= {**place, "start": cursor, "position": position}
-            if await self._database.rows(_APPLY, told, seconds=WRITING):
+            if await self._database.rows(_CYPHER["apply"], told, seconds=WRITING):
                 return
         raise Unavailable("view.busy", "Other calls keep writing first. Try again.")
 
@@ -593,11 +533,13 @@ class Neo4jGraph(Projection):
         for each in told["edges"]:
             wanted[each["by"]].setdefault("edges", []).append(_comparable(each))
         found: dict[str, dict[str, Any]] = defaultdict(dict)
-        for identity, bears, labels in await self._database.rows(_NODES, {"ids": asked}):
+        for identity, bears, labels in await self._database.rows(_CYPHER["nodes"], {"ids": asked}):
             found[identity]["node"] = (bears, sorted(labels))
         sources = {*asked, *(edge["source"] for edge in told["edges"])}
         values = {"ids": asked, "sources": list(sources)}
-        for by, source, kind, target, bears in await self._database.rows(_FIND_EDGES, values):
+        for by, source, kind, target, bears in await self._database.rows(
+            _CYPHER["find_edges"], values
+        ):
             edge = {"source": source, "type": kind, "target": target, "bears": bears}
             found[by].setdefault("edges", []).append(_comparable(edge))
         for shown in (*wanted.values(), *found.values()):
@@ -608,7 +550,7 @@ class Neo4jGraph(Projection):
         """Yield pages of the ids of all items in the graph."""
         last = ""
         while True:
-            rows = await self._database.rows(_IDS, {"last": last, "limit": _PAGE})
+            rows = await self._database.rows(_CYPHER["ids"], {"last": last, "limit": _PAGE})
             if rows:
                 yield [row[0] for row in rows]
                 last = rows[-1][0]
@@ -622,11 +564,11 @@ class Neo4jGraph(Projection):
         shown.
         """
         for label in sorted(LABELS, key=lambda each: each != "_Cursor"):
-            await self._database.rows(_EMPTY.format(label=label), seconds=WRITING)
+            await self._database.rows(_CYPHER["empty"].format(label=label), seconds=WRITING)
 
     async def facts(self) -> Mapping[str, str | int]:
         """Return the engine of the graph and its number of items."""
-        ((engine, things),) = await self._database.rows(_FACTS)
+        ((engine, things),) = await self._database.rows(_CYPHER["facts"])
         return {"graph": engine, "graph things": things}
 
 
