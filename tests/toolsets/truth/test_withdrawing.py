@@ -5,7 +5,7 @@ import base64
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from canonry.log.commits import ORIGIN
@@ -299,7 +299,8 @@ RECORD = st.one_of(
         optional={"industry": st.sampled_from(("bakery", "brewery"))},
     ),
 )
-# Each says by which key it is meant, so that what is withdrawn decides nothing that comes later.
+# Each says by which key it is meant. What is withdrawn then decides nothing that comes later,
+# unless it gives the same address another name: then a record of that name stays apart.
 BROUGHT = st.lists(RECORD, min_size=1, max_size=3)
 WHO = st.sampled_from(PEOPLE)
 STEP = st.one_of(
@@ -351,6 +352,34 @@ def marked(records: list[Any], number: int) -> list[Any]:
     return [{**each, "notes": f"note {number}"} for each in records]
 
 
+def names_of(*steps: list[Any]) -> set[tuple[str, str]]:
+    """The names that records give to addresses."""
+    records = (each for step in steps if isinstance(step, list) for each in step)
+    return {(e["email"], e["name"]) for e in records if "email" in e and "name" in e}
+
+
+def contradicted(wrong: list[Any], others: list[Any]) -> bool:
+    """Tell whether a source gives an address another name than itself or one of the others."""
+    named = names_of(wrong)
+    every = named | names_of(*others)
+    return any(a == mail and b != name for a, b in every for mail, name in named)
+
+
+async def test_who_came_under_another_name_than_the_withdrawn_one_keeps_an_id_of_their_own() -> (
+    None
+):
+    one, other = a_desk(), a_desk()
+    ada = {"entity_type": "contact", "email": PEOPLE[0], "name": "Ada Aal", "role": "cook"}
+    wrong = await one.ingest({**ada, "name": "Bo Berg"})
+    other.wait()
+    mine, theirs = [await desk.entity(**ada) for desk in (one, other)]
+    await withdraw(one, wrong["source_id"])
+
+    assert mine != theirs
+    assert str(await the_whole(one)).replace(mine, theirs) == str(await the_whole(other))
+    assert await one.entity(**{**ada, "role": "clerk"}) == mine
+
+
 @settings(max_examples=60, deadline=None)
 @given(HISTORY, BROUGHT, HISTORY)
 @example(
@@ -361,6 +390,12 @@ def marked(records: list[Any], number: int) -> list[Any]:
 def test_withdrawing_is_the_inverse_of_ingest(
     before: list[Any], wrong: list[Any], after: list[Any]
 ) -> None:
+    """Compare a history with and without a withdrawn source that contradicts no name.
+
+    A record with another name than the wrong one gets an id of its own when it comes. Other
+    records and users name that id, so it stays after the withdrawal.
+    """
+    assume(not contradicted(wrong, before + after))
     asyncio.run(withdrawn_and_never_brought(before, wrong, after, "memory"))
 
 
@@ -369,4 +404,5 @@ def test_withdrawing_is_the_inverse_of_ingest(
 def test_a_store_on_disk_withdraws_as_the_memory_does(
     before: list[Any], wrong: list[Any], after: list[Any]
 ) -> None:
+    assume(not contradicted(wrong, before + after))
     asyncio.run(withdrawn_and_never_brought(before, wrong, after, "sqlite"))
