@@ -352,7 +352,7 @@ def marked(records: list[Any], number: int) -> list[Any]:
     return [{**each, "notes": f"note {number}"} for each in records]
 
 
-def names_of(*steps: list[Any]) -> set[tuple[str, str]]:
+def names_of(*steps: Any) -> set[tuple[str, str]]:
     """The names that records give to addresses."""
     records = (each for step in steps if isinstance(step, list) for each in step)
     return {(e["email"], e["name"]) for e in records if "email" in e and "name" in e}
