@@ -2,8 +2,10 @@
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from html import escape
+from functools import cache
 from typing import Final, TypeAlias
+
+from jinja2 import Environment, PackageLoader
 
 from canonry.language.texts.visible import visible, visible_line
 from canonry.readmodels.edges import STEPS, Direction
@@ -29,7 +31,6 @@ _MARGIN: Final = 90
 _COLOURS: Final = (
     "#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#76b7b2", "#e15759", "#9c755f",
 )  # fmt: skip
-_NO_REALM: Final = "#bab0ac"
 
 
 def spots_of(atlas: Atlas) -> Mapping[str, Spot]:
@@ -175,73 +176,20 @@ def painted(atlas: Atlas) -> str:
     at, (width, ground) = points_of(spots_of(atlas), unit=_UNIT, margin=_MARGIN)
     first = [place.realms[0] for place in atlas.locations if place.realms]
     colours = {realm: _COLOURS[i % len(_COLOURS)] for i, realm in enumerate(dict.fromkeys(first))}
-    height = ground + 24 * (len(colours) + 1)
-    frame = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="11">'
+    picture = _pictures().get_template("world.svg").render(
+        atlas=atlas,
+        at=at,
+        width=width,
+        ground=ground,
+        margin=_MARGIN,
+        colours=colours,
+        names={realm.key: realm.name for realm in atlas.realms},
+        lost=unreachable(atlas),
     )
-    tip = (
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
-    )
-    parts = (
-        frame,
-        f"<title>{escape(atlas.name)}</title>",
-        tip,
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        *_roads(atlas, at),
-        *_ways(atlas, at),
-        *_dots(atlas, at, colours),
-        *_key(atlas, colours, ground),
-        "</svg>",
-        "",
-    )
-    return visible("\n".join(parts))  # XML has no place for controls
+    return visible(picture)  # XML has no place for controls
 
 
-def _roads(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:
-    for route in atlas.routes:
-        points = " ".join(f"{at[s][0]},{at[s][1]}" for s in route.stops if s in at)
-        yield (
-            f'<polyline points="{points}" fill="none" stroke="#e8d8a8" stroke-width="9">'
-            f"<title>{escape(route.name)}</title></polyline>"
-        )
-
-
-def _ways(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:
-    for place in atlas.locations:
-        for way in place.exits:
-            if way.to not in at or (not way.one_way and place.key > way.to):
-                continue  # a way with a way back is drawn once
-            (x, y), (to_x, to_y) = at[place.key], at[way.to]
-            told = '" stroke-dasharray="4 4' if way.hidden else ""
-            colour = "#d62728" if way.blocked else "#555"
-            tip = ' marker-end="url(#tip)"' if way.one_way else ""
-            end_x, end_y = (x + (to_x - x) * 0.86, y + (to_y - y) * 0.86) if tip else (to_x, to_y)
-            yield (
-                f'<line x1="{x}" y1="{y}" x2="{end_x:g}" y2="{end_y:g}" '
-                f'stroke="{colour}{told}"{tip}><title>{escape(way.direction)}</title></line>'
-            )
-
-
-def _dots(atlas: Atlas, at: Mapping[str, Spot], colours: Mapping[str, str]) -> Iterator[str]:
-    lost = unreachable(atlas)
-    for place in atlas.locations:
-        x, y = at[place.key]
-        colour = colours[place.realms[0]] if place.realms else _NO_REALM
-        rim = "#d62728" if place.key in lost else "#333"
-        yield (
-            f'<g><title>{escape(place.description)}</title><circle cx="{x}" cy="{y}" r="11" '
-            f'fill="{colour}" stroke="{rim}" stroke-width="{3 if place.key in lost else 1}"/>'
-            f'<text x="{x}" y="{y + 26}" text-anchor="middle">{escape(place.name)}</text></g>'
-        )
-
-
-def _key(atlas: Atlas, colours: Mapping[str, str], ground: int) -> Iterator[str]:
-    names = {realm.key: realm.name for realm in atlas.realms}
-    for row, (realm, colour) in enumerate(colours.items()):
-        y = ground + 24 * row
-        yield (
-            f'<circle cx="{_MARGIN}" cy="{y}" r="7" fill="{colour}"/>'
-            f'<text x="{_MARGIN + 14}" y="{y + 4}">{escape(names.get(realm, realm))}</text>'
-        )
+@cache
+def _pictures() -> Environment:
+    loader = PackageLoader(__package__, "")
+    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
