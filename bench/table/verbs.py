@@ -1,9 +1,9 @@
 """Derive what other verbs mean from a WordNet: python -m bench.table.verbs FOLDER.
 
 FOLDER has the files of WordNet 3.1 (`data.verb`, `index.verb`, `index.noun`, `index.sense`). The
-verbs of `words.txt` say what their senses mean; a verb that they do not have means what the senses
+verbs of `words.toml` say what their senses mean; a verb that they do not have means what the senses
 near its own mean, the commoner senses more than the rare ones. With --held-out each verb of
-`words.txt` is derived from all others, which tells how often that is right.
+`words.toml` is derived from all others, which tells how often that is right.
 """
 
 import sys
@@ -85,7 +85,7 @@ def read(folder: Path) -> Net:
 
 
 def seeds() -> Mapping[str, str]:
-    """What the verbs of `words.txt` mean."""
+    """What the verbs of `words.toml` mean."""
     return {
         "_".join(form.words): form.verb
         for forms in lexicon.FORMS.values() for form in forms

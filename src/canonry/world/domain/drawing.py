@@ -176,15 +176,19 @@ def painted(atlas: Atlas) -> str:
     at, (width, ground) = points_of(spots_of(atlas), unit=_UNIT, margin=_MARGIN)
     first = [place.realms[0] for place in atlas.locations if place.realms]
     colours = {realm: _COLOURS[i % len(_COLOURS)] for i, realm in enumerate(dict.fromkeys(first))}
-    picture = _pictures().get_template("world.svg").render(
-        atlas=atlas,
-        at=at,
-        width=width,
-        ground=ground,
-        margin=_MARGIN,
-        colours=colours,
-        names={realm.key: realm.name for realm in atlas.realms},
-        lost=unreachable(atlas),
+    picture = (
+        _pictures()
+        .get_template("world.svg")
+        .render(
+            atlas=atlas,
+            at=at,
+            width=width,
+            ground=ground,
+            margin=_MARGIN,
+            colours=colours,
+            names={realm.key: realm.name for realm in atlas.realms},
+            lost=unreachable(atlas),
+        )
     )
     return visible(picture)  # XML has no place for controls
 

@@ -8,42 +8,37 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from canonry.language.reading.tokens import language
 from canonry.language.texts.english import lemma
 from canonry.language.texts.sentences import sentence_starts
 from canonry.readmodels.edges import Direction
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.schema import Rejection, missing, no_passage
 from canonry.world.domain.checks import KnownWay, Person, Stack
-from canonry.world.domain.utterances.lexicon import DIRECTIONS, Nameable, forms_of, read_groups
+from canonry.world.domain.utterances.lexicon import (
+    DIRECTIONS,
+    Nameable,
+    count_of,
+    forms_of,
+    groups_of,
+    read_words,
+)
 from canonry.world.domain.utterances.naming import SpokenWord, called, words_in
 
 NARRATION_MAX: Final = 4_000
 _QUOTED: Final = re.compile(
     r"\"[^\"]{0,1000}\"|\u201c[^\u201d]{0,1000}\u201d|\u201e[^\u201c]{0,1000}\u201c"
 )
-_BREAKS: Final = frozenset({",", ";", ":", "and", "but", "as", "while", "until", "where"})
-_YOU: Final = frozenset({"you", "yourself"})
 _NAME_WORDS: Final = 6
 
 
-WORDS: Final = {
-    name: tuple(each.replace("_", " ") for each in told)
-    for name, told in read_groups(__package__, "words.txt").items()
-}
-
-UNCLAIMED: Final = (*WORDS["unclaimed"], *WORDS["reporting"])
-_PHRASES: Final = {
-    name: tuple(each for each in told if " " in each) for name, told in WORDS.items()
-}
+_TABLES: Final = read_words(__package__)
+WORDS: Final = groups_of(_TABLES["groups"])
+_PHRASES: Final = {name: tuple(w for w in some if " " in w) for name, some in WORDS.items()}
 _STEMS: Final = {
-    name: frozenset(lemma(each) for each in told if " " not in each) for name, told in WORDS.items()
+    name: frozenset(lemma(word) for word in some if " " not in word) for name, some in WORDS.items()
 }
-_MEANT: Final = {
-    "going": frozenset({"move", "flee"}),
-    "holding": frozenset(
-        {"take", "use", "throw", "put", "give", "drop", "drink", "eat", "read", "light", "play"}
-    ),
-}
+_MEANT: Final = groups_of(_TABLES["meant"])
 
 
 @lru_cache(maxsize=8_192)
@@ -129,7 +124,9 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
             continue
         asked = text[start:end].rstrip().endswith("?")
         told = f" {' '.join(word.text for word in words)} "
-        is_open = asked or any(f" {each} " in told for each in UNCLAIMED)
+        is_open = asked or any(
+            f" {each} " in told for each in (*WORDS["unclaimed"], *WORDS["reporting"])
+        )
         begin = 0 if asked or not is_open else _reported(told)
         claims = (
             *_claims(bare, words[:begin], names, is_open=False),
@@ -166,9 +163,9 @@ def _claims(
         first = part[0].text
         named = tuple(_named(part, names))
         begins = any(each.start == 0 for each in named[:1])
-        if any(word.text in _YOU for word in part):
+        if any(word.text in WORDS["you"] for word in part):
             you = True
-        elif begins or first in {"the", "a", "an"}:
+        elif begins or first in WORDS["articles"]:
             you = False
         plain = {word.text for word in part}
         yield Claim(
@@ -184,7 +181,7 @@ def _claims(
 def _parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
     current: list[SpokenWord] = []
     for word in words:
-        if word.text in _BREAKS or not word.text[0].isalnum():
+        if word.text in WORDS["breaks"] or not word.text[0].isalnum():
             if current:
                 yield tuple(current)
             current = []
@@ -393,10 +390,10 @@ def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterat
             continue
         before = claim.words[each.start - 1].text if each.start else ""
         before = claim.words[each.start - 2].text if before == "the" and each.start > 1 else before
-        if before in _AWAY:
+        if before in WORDS["away"]:
             continue
         travel = _travel(scene, each)
-        is_there = claim.has("being") and before in _IN
+        is_there = claim.has("being") and before in WORDS["inside"]
         if is_there and travel == 0:
             continue
         if is_there and (travel is None or not _takes_time(claim)):
@@ -413,10 +410,6 @@ def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterat
             ):
                 reason = f"No exit leads from there to {each.thing.name}."
                 yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
-
-
-_AWAY: Final = frozenset({"from", "of", "toward", "towards", "behind", "beyond", "where", "like"})
-_IN: Final = frozenset({"in", "at", "on", "inside", "within", "before"})
 
 
 def _takes_time(claim: Claim) -> bool:
@@ -452,20 +445,14 @@ def _direction_in(claim: Claim) -> Direction | None:
     words = [word.text for word in claim.words]
     for at, word in enumerate(words):
         way = DIRECTIONS.get(word)
-        if way is None or len(word) == 1:
-            continue
-        if word in {"in", "out", "inside", "outside"}:
+        if way is None or word in WORDS["no_way"]:
             continue
         if word in {"up", "down"}:
             before = words[at - 1] if at else ""
-            verb = is_of("going", before) or is_of("leading", before) or before in _CLIMBING
-            if not verb:
+            if not (is_of("going", before) or is_of("leading", before) or before == "you"):
                 continue
         return way
     return None
-
-
-_CLIMBING: Final = frozenset({"you"})
 
 
 def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
@@ -485,42 +472,25 @@ def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[V
 
 
 _PARTS: Final = ("night", "dawn", "morning", "noon", "afternoon", "dusk", "day")
-_ALIKE: Final = {
-    "dawn": ("dawn", "morning", "day"),
-    "morning": ("morning", "day"),
-    "noon": ("noon", "day", "afternoon"),
-    "afternoon": ("afternoon", "noon", "day"),
-    "dusk": ("dusk",),
-    "night": ("night",),
-}
+_ALIKE: Final = groups_of(_TABLES["alike"])
 
 
 def _spent(sentence: Sentence) -> int | None:
     """Return the milliseconds that pass in a sentence; None if it does not say."""
     words = [word.text for claim in sentence.claims for word in claim.words]
     plain = f" {' '.join(words)} "
-    if any(f" {each} " in plain for each in WORDS["instantly"]) and not any(
-        word in _NUMBERS or word.isdecimal() for word in words
-    ):
+    counts = [count_of(word) for word in words]
+    instant = any(f" {each} " in plain for each in WORDS["instantly"])
+    if instant and not any(counts):
         return 1_000
-    for at, word in enumerate(words[1:], 1):
-        if word in _UNITS and (number := _number(words[at - 1])) is not None:
-            return number * _UNITS[word]
+    for count, word in pairwise(zip(counts, words, strict=True)):
+        unit = _WORDS.unit_of(word[1])
+        if count[0] is not None and unit is not None and unit[0] == "time":
+            return round(count[0] * unit[1] * 1_000)
     return None
 
 
-_NUMBERS: Final = {
-    word: int(number) for word, _, number in (w.partition("/") for w in WORDS["numbers"])
-}
-_UNITS: Final = {
-    word: int(number) for word, _, number in (w.partition("/") for w in WORDS["units"])
-}
-
-
-def _number(word: str) -> int | None:
-    if word.isdecimal() and len(word) < len("1000000000"):
-        return int(word)
-    return _NUMBERS.get(word) or None
+_WORDS: Final = language("en")
 
 
 def _persons(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
@@ -545,10 +515,8 @@ def _persons(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator
 
 def _spoken_of(claim: Claim, each: Named) -> bool:
     before = [word.text for word in claim.words[max(0, each.start - 2) : each.start]]
-    return bool(_ABOUT & set(before[-1:])) or (before[-1:] == ["the"] and bool(_ABOUT & {*before}))
-
-
-_ABOUT: Final = frozenset({"of", "about", "called", "named", "like", "for"})
+    spoken = before[:1] if before[-1:] == ["the"] else before[-1:]
+    return any(word in WORDS["about"] for word in spoken)
 
 
 def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
@@ -566,7 +534,7 @@ def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
             reason = f"The player does not have {things[0].name}."
             yield _violation(claim, NarrationLimit.ITEM, things[0].id, reason)
             continue
-        count = _number(claim.words[start - 1].text) if start else None
+        count = count_of(claim.words[start - 1].text) if start else None
         most = sum(thing.quantity for thing in things if thing.id in scene.held)
         if count is not None and most and count > most:
             reason = f"The player has {most}."
@@ -597,8 +565,7 @@ def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
 
 
 def _still(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    calm = any(f" {each} " in claim.plain for each in ("breath of wind", "no wind"))
-    if calm:
+    if any(f" {each} " in claim.plain for each in WORDS["still"]):
         yield from _layers(claim, scene)
 
 
@@ -606,7 +573,7 @@ def _plain(text: str) -> list[str]:
     return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
 
 
-_PAIRS: Final = tuple(each.split("/") for each in WORDS["opposed"])
+_PAIRS: Final = tuple(each.split("/") for each in _TABLES["layers"]["opposed"].split())
 _OPPOSED: Final = tuple((one, other) for a, b in _PAIRS for one, other in ((a, b), (b, a)))
 
 
@@ -623,7 +590,7 @@ def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violatio
         if not about or not set(about) <= stems:
             continue
         held = f" {' '.join(_plain(f'{told.text} {told.status}'))} "
-        for gone, there in _STATES:
+        for gone, there in _TABLES["states"].items():
             was = any(f" {each} " in held for each in WORDS[gone])
             now = any(f" {each} " in plain for each in WORDS[there]) or (
                 gone == "ended" and _is_used(sentence, told.about)
@@ -643,9 +610,6 @@ def _is_used(sentence: Sentence, name: str) -> bool:
     about = f" {' '.join(_plain(name))} "
     return any(
         each.you and (each.has("going") or each.has("being")) and about in each.plain
-        and not _AWAY & {word.text for word in each.words}
+        and not any(word.text in WORDS["away"] for word in each.words)
         for each in sentence.claims
     )  # fmt: skip
-
-
-_STATES: Final = (("ended", "standing"), ("dead", "alive"), ("extinguished", "burning"))

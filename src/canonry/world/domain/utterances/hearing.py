@@ -1,6 +1,6 @@
 """Read utterances by rules, or by what a model says of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -14,9 +14,11 @@ from canonry.language.texts.visible import marked
 from canonry.readmodels.edges import Direction
 from canonry.values.json_values import encode_json
 from canonry.world.domain.prompts.templates import Template, templates
-from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.lexicon import (
+    GROUPS,
+    STEMS,
     SURE,
+    TABLES,
     UNKNOWN,
     VERBS,
     ActionFrame,
@@ -25,8 +27,11 @@ from canonry.world.domain.utterances.lexicon import (
     Heard,
     MeantThing,
     Nameable,
+    direction_of,
+    forms_of,
     unclear_in,
     unknown_frame,
+    words_for,
 )
 from canonry.world.domain.utterances.naming import (
     QUOTE,
@@ -38,6 +43,7 @@ from canonry.world.domain.utterances.naming import (
     SpokenClause,
     SpokenWord,
     clauses_of,
+    counted,
     list_of,
     named,
     phrase_of,
@@ -48,7 +54,6 @@ from canonry.world.domain.utterances.naming import (
 )
 
 _NOUN_WITHIN: Final = 5
-_ARTICLES: Final = frozenset({"a", "an", "some", "another", "one"})
 
 
 def by_noun(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenClause:
@@ -57,16 +62,18 @@ def by_noun(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenClause:
     A noun that names something stays one: who takes a torch lights nothing.
     """
     begin = clause.begin
-    if begin is None or lemma(clause.words[begin].text) not in _LIGHT:
+    if begin is None or lemma(clause.words[begin].text) not in STEMS["light_verbs"]:
         return clause
     words = [word for word in clause.words[begin + 1 :] if not word.text.endswith("ly")]
-    article = next((i for i, word in enumerate(words[:3]) if word.text in _ARTICLES), None)
+    article = next(
+        (i for i, word in enumerate(words[:3]) if word.text in GROUPS["indefinite"]), None
+    )
     if article is None:
         return clause
     for at in range(article + 1, min(len(words), article + _NOUN_WITHIN)):
         form, taken, respelled = verb_at(words, at)
         after = words[at + len(taken) :]
-        ends = len(taken) > 1 or not after or after[0].text in _AFTER_NOUNS
+        ends = len(taken) > 1 or not after or after[0].text in GROUPS["after_noun"]
         if form is None or respelled or form.derived or not ends:
             continue
         found = named(NounPhrase((words[at],)), known)
@@ -77,10 +84,6 @@ def by_noun(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenClause:
     return clause
 
 
-_AFTER_NOUNS: Final = lexicon.PREPOSITIONS | {"of", "and", ","}
-_LIGHT: Final = frozenset(map(lemma, lexicon.words("light_verbs")))
-
-
 def by_result(clause: SpokenClause) -> SpokenClause:
     """A clause that says how something ends up, by that: who pulls a door open opens it."""
     said = [word.text for word in clause.rest]
@@ -88,12 +91,12 @@ def by_result(clause: SpokenClause) -> SpokenClause:
         return clause
     if clause.form.verb == "move" and [word.text for word in clause.words[-2:]] == _FOR_IT:
         return replace(clause, form=replace(clause.form, verb="flee"), rest=())
-    if clause.form.verb not in _FORCES:
+    if clause.form.verb not in GROUPS["forces"]:
         return clause
     for at in range(len(said)):
         for ending, verb in _RESULTS.items():
             after = said[at + len(ending) :][:1]
-            ends = set(after) <= lexicon.INSTRUMENT or (at == 0 and bool(after))
+            ends = set(after) <= GROUPS["instrument"] or (at == 0 and bool(after))
             if tuple(said[at : at + len(ending)]) == ending and ends:
                 if ending == _DOWN and (clause.form.verb != "put" or at == 0):
                     continue
@@ -105,18 +108,7 @@ def by_result(clause: SpokenClause) -> SpokenClause:
 
 _FOR_IT: Final = ["for", "it"]
 _DOWN: Final = ("down",)
-_RESULTS: Final[Mapping[tuple[str, ...], str]] = {
-    ("open",): "open",
-    ("shut",): "close",
-    ("closed",): "close",
-    ("on", "fire"): "light",
-    ("alight",): "light",
-    ("ablaze",): "light",
-    _DOWN: "drop",
-}
-_FORCES: Final = frozenset(
-    ["push", "attack", "use", "put", "open", "close", "throw", "drop", "move", "take"]
-)
+_RESULTS: Final = {tuple(said.split("_")): verb for said, verb in TABLES["results"].items()}
 
 
 def by_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, before: str) -> str:
@@ -132,54 +124,12 @@ def by_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, before:
 
 def without_question(words: Sequence[SpokenWord]) -> Sequence[SpokenWord]:
     """The words before an embedded question: who sees what is going on looks."""
-    at = next((i for i, word in enumerate(words) if word.text in _ASKED), len(words))
+    at = next((i for i, word in enumerate(words) if word.text in GROUPS["asked"]), len(words))
     return words[:at]
 
 
-_ASKED: Final = frozenset({"who", "whos", "what", "whats", "where", "wheres", "why", "how", "hows",
-                           "whether", "which"})  # fmt: skip
-
-
 _RESPELLED: Final = 0.1
-_AT: Final = ("at", "on", "to", "through", "in", "into", "inside", "for", "under", "before", "mit")
-_TO: Final = ("to", "into", "in", "onto", "on", "against", "under", "behind", "inside", "toward",
-              "towards")  # fmt: skip
-_SECONDARY: Final = {
-    "throw": ("at", "to", "behind", "into", "onto", "over", "against", "toward", "towards", "in"),
-    "give": ("to", "with", "for"),
-    "put": _TO,
-    "push": _TO,
-    "use": ("on", "to", "with", "against", "in", "around"),
-    "take": ("from", "out", "off"),
-    "buy": ("from", "off"),
-    "cast": ("on", "at", "against", "over"),
-    "defend": ("from", "against", "with"),
-    "rest": ("to", "by", "beside", "near"),
-}
-_DIRECT: Final = {
-    "talk": ("to", "at", "with", "mit"),
-    "attack": ("at", "against", "into"),
-    "flee": ("from", "off"),
-    "move": ("to", "into", "toward", "towards", "through", "along", "onto", "for", "in", "nach",
-             "across", "over", "inside", "on"),
-    "hide": ("behind", "in", "under", "from", "beside", "inside", "into"),
-    "emote": ("at", "to", "on", "before", "with"),
-}  # fmt: skip
-PERSONS_FIRST: Final = ("person", "thing", "place")
-_THINGS_FIRST: Final = ("thing", "person", "place")
-_PLACES_FIRST: Final = ("place", "person", "thing")
-_KINDS: Final = {
-    "move": _PLACES_FIRST,
-    **dict.fromkeys(("talk", "attack", "follow", "flee", "emote", "defend"), PERSONS_FIRST),
-}
-_ONLY_THINGS: Final = frozenset(
-    {"open", "close", "unlock", "read", "eat", "drink", "light", "play"}
-)
-_WITH_THINGS: Final = {"move": "push", "leave": "drop"}
-_GOING: Final = frozenset({"move", "flee", "follow", "look"})
-_UPON: Final = ("on", "over", "against", "into")
-_SCENES: Final = frozenset({"here", "away", "back", "myself", "himself", "herself", "themselves"})
-_NOBODY: Final = _SCENES | {"to", "out", "at"}
+PERSONS_FIRST: Final = words_for("kinds", "talk")
 
 
 def heard(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
@@ -246,7 +196,7 @@ class _Frame:
         if len(directs) == 1:
             directs[0], secondary = self._placed(directs[0], secondary, segments)
         if self.tool_first and secondary is None and tool is None:
-            target = self._first(segments[1:], _DIRECT["attack"])
+            target = self._first(segments[1:], words_for("direct", "attack"))
             if target is not None:
                 directs, tool = [target], directs[0]
         named = refers_to("thing", directs[0]) and bool(segments[0].words)
@@ -260,7 +210,7 @@ class _Frame:
             directs = [None]
         if self.verb == "hide" and named and len(self.said) == 1:
             self.verb = "put"  # what is hidden is put somewhere, nobody hides in it
-            secondary = self._first(segments[1:], _DIRECT["hide"], role="tool")
+            secondary = self._first(segments[1:], words_for("direct", "hide"), role="tool")
         frames = []
         for direct, count in zip(directs, counts, strict=False):
             self.memory.note(direct)
@@ -287,8 +237,8 @@ class _Frame:
             away = any(word.text in {"away", "from"} for word in self.clause.words)
             if not away and (self.direction or refers_to("place", direct)):
                 self.verb = "move"
-        if self.verb == "move" and named and self.said[0] in _WITH_THINGS:
-            self.verb, self.direction = _WITH_THINGS[self.said[0]], None
+        if self.verb == "move" and named and self.said[0] in TABLES["with_things"]:
+            self.verb, self.direction = TABLES["with_things"][self.said[0]], None
 
     def _verb(self, direct: EntityRef | None) -> str:
         """Return the verb; looking at an item is examining it."""
@@ -296,11 +246,13 @@ class _Frame:
 
     def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
         """Return the target of a movement and the word that introduces it."""
-        goal = next((each for each in segments if each.before in _TO and each.words), None)
+        goal = next(
+            (each for each in segments if each.before in GROUPS["goals"] and each.words), None
+        )
         return (self._ref(goal.words, "secondary"), goal.before) if goal else (None, "")
 
     def _way(self, direct: EntityRef | None) -> Direction | None:
-        if self.verb not in {"move", "flee", "follow"} or direct is None:
+        if self.verb not in GROUPS["leading"] or direct is None:
             return None
         return next((each.direction for each in self.known if each.id == direct.id), None)
 
@@ -309,15 +261,12 @@ class _Frame:
             return words
         told = [word for word in words if word.text != QUOTE]
         for at, word in enumerate(told):
-            if word.text not in lexicon.TOPICS or (word.text == "to" and at == 0):
+            if word.text not in GROUPS["topics"] or (word.text == "to" and at == 0):
                 continue
             before = [each.text for each in told[:at]]
-            if word.text == "to" and not any(t not in _NOBODY for t in before):
+            if word.text == "to" and not any(t not in GROUPS["nobody"] for t in before):
                 continue
-            skip = (
-                1 if word.text in {"about", "regarding", "concerning", "for", "that", "über"} else 0
-            )
-            about = told[at + skip :]
+            about = told[at + (word.text in GROUPS["named_topics"]) :]
             if word.text == "for" and not before:  # "shout for help" speaks to nobody
                 about = []
             if about:
@@ -326,38 +275,38 @@ class _Frame:
         return told
 
     def _without_direction(self, words: list[SpokenWord]) -> list[SpokenWord]:
-        if self.verb not in _GOING:
+        if self.verb not in GROUPS["going"]:
             return words
         kept: list[SpokenWord] = []
         for at, word in enumerate(words):
-            way = lexicon.direction_of(word.text)
+            way = direction_of(word.text)
             last = at + 1 == len(words) or words[at + 1].text == ","
-            short = word.text in {"in", "out", "up", "down", "inside", "outside"}
+            short = word.text in GROUPS["short_ways"]
             if (
                 way is None
                 or self.direction is not None
                 or (word.text in {"in", "inside"} and not last)
             ):
                 kept.append(word)
-            elif short and not last and words[at + 1].text in _UP_TO:
+            elif short and not last and words[at + 1].text in GROUPS["up_to"]:
                 self.loose = way
             elif short or last or not _noun_follows(words, at):
                 self.direction = way
             else:
                 kept.append(word)
-        return kept if any(w.text not in _LOOSE for w in kept) else []
+        return kept if any(w.text not in GROUPS["loose"] for w in kept) else []
 
     def _secondary(self, segments: Sequence[Segment]) -> EntityRef | None:
-        return self._first(segments, _SECONDARY.get(self.verb, ()), role="secondary")
+        return self._first(segments, words_for("secondary", self.verb), role="secondary")
 
     def _instrument(self, segments: Sequence[Segment]) -> EntityRef | None:
         if self.verb in {"emote", "give"}:
             return None
-        ref = self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
+        ref = self._first(segments, GROUPS["instrument"], role="tool")
         return None if self.verb == "talk" and not refers_to("thing", ref) else ref
 
     def _first(
-        self, segments: Sequence[Segment], before: Sequence[str], role: str = "direct"
+        self, segments: Sequence[Segment], before: Container[str], role: str = "direct"
     ) -> EntityRef | None:
         for segment in segments:
             if segment.before in before and segment.words:
@@ -380,24 +329,24 @@ class _Frame:
         if self.verb == "play" and direct is not None and direct.kind == "latent":
             direct = self._first(after, ("on",)) or direct
         if self.verb == "attack" and refers_to("thing", direct) and secondary is None:
-            hit = self._first(after, _UPON)
+            hit = self._first(after, GROUPS["upon"])
             direct, secondary = (hit, direct) if refers_to("person", hit) else (direct, secondary)
         if direct is None and self.verb == "use" and secondary is not None:
             return secondary, None
-        if direct is None and self.verb not in {"throw", "put", "give", "wait", "rest", "defend"}:
-            direct = self._first(after, _DIRECT.get(self.verb, _AT))
+        if direct is None and self.verb not in GROUPS["without_object"]:
+            direct = self._first(after, words_for("direct", self.verb))
             if direct is None and self.verb == "flee":
-                direct = self._first(after, _DIRECT["move"])
-            if self.verb in _SECONDARY and self.verb != "attack" and direct == secondary:
+                direct = self._first(after, words_for("direct", "move"))
+            if self.verb in TABLES["secondary"] and direct == secondary:
                 direct = None
         return direct, secondary
 
     def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
         """Return the item that pays for a bribe, and note its count."""
         for segment in segments:
-            if segment.before in lexicon.INSTRUMENT:
+            if segment.before in GROUPS["instrument"]:
                 self.count = phrase_of(segment.words).count
-        return self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
+        return self._first(segments, GROUPS["instrument"], role="tool")
 
     def _two(self, words: Sequence[SpokenWord]) -> tuple[EntityRef, EntityRef] | None:
         """Split "give Mara the map" into the receiver and the item."""
@@ -406,13 +355,13 @@ class _Frame:
             fits = (
                 refers_to("person", got) and got is not None and got.confidence >= 1.0 - _RESPELLED
             )
-            pronoun = cut == 1 and words[0].text in lexicon.PRONOUNS
+            pronoun = cut == 1 and words[0].text in GROUPS["pronouns"]
             if not (fits or pronoun) or words[cut - 1].owns:
                 continue
             if (
                 not pronoun
-                and words[cut].text not in lexicon.DETERMINERS | lexicon.ALL | set(lexicon.COUNTS)
-                and not words[cut].text.isdecimal()
+                and words[cut].text not in GROUPS["determiners"] | GROUPS["all"]
+                and counted(words[cut].text) is None
             ):
                 continue
             given = self._ref(words[cut:], "direct")
@@ -426,7 +375,7 @@ class _Frame:
         for at, segment in enumerate(segments[1:], 1):
             if segment.before != "to" or not segment.words:
                 continue
-            forms, respelled = lexicon.forms_of(segment.words[0].text)
+            forms, respelled = forms_of(segment.words[0].text)
             if not forms or respelled:
                 return None
             tool = self._ref(segments[0].words, "tool")
@@ -437,58 +386,38 @@ class _Frame:
 
     def _ref(self, words: Sequence[SpokenWord], role: str) -> EntityRef | None:
         said = [word for word in words if word.text != QUOTE]
-        while len(said) > 1 and said[-1].text in _AFTER_NAMES:
+        while len(said) > 1 and said[-1].text in GROUPS["after_names"]:
             said.pop()
         phrase = phrase_of(said)
         if not phrase.words:
             return None
         head = phrase.words[-1].text
-        animate = self.verb in lexicon.ANIMATE or (role == "secondary" and self.verb != "put")
-        if len(phrase.words) == 1 and head in lexicon.PRONOUNS:
+        animate = self.verb in GROUPS["animate"] or (role == "secondary" and self.verb != "put")
+        if len(phrase.words) == 1 and head in GROUPS["pronouns"]:
             inanimate = role == "tool" or self.verb in {"take", "search", "open"}
             meant = self.memory.meant(head, animate=animate and not inanimate)
             return meant or EntityRef(kind="latent", surface=head, confidence=0.2)
-        if head in _SCENES:
+        if head in GROUPS["scenes"]:
             return None
-        kinds = (
-            _KINDS.get(self.verb, _THINGS_FIRST)
-            if role == "direct"
-            else (_THINGS_FIRST if role == "tool" else PERSONS_FIRST)
-        )
+        least = "other" if role == "tool" else "talk"
+        kinds = words_for("kinds", self.verb if role == "direct" else least)
         known = self.known
-        if role == "direct" and self.verb in _ONLY_THINGS:
+        if role == "direct" and self.verb in GROUPS["only_things"]:
             known = [each for each in known if each.kind == "item"]
         ref = named(phrase, known, kinds)
-        if ref is not None and ref.kind == "latent" and head in lexicon.SCENERY:
+        if ref is not None and ref.kind == "latent" and head in GROUPS["scenery"]:
             kept = role == "direct" and self.verb not in {"take", "attack"}
             return ref if kept or self.verb == "throw" else None
         return ref
 
 
-_UP_TO: Final = frozenset({"to", "on", "toward", "towards", "behind", "beside", "next"})
-_AFTER_NAMES: Final = lexicon.PARTICLES | {
-    "straight",
-    "first",
-    "again",
-    "together",
-    "here",
-    "there",
-}
-_LOOSE: Final = lexicon.DETERMINERS | {"to", "toward", "towards", "nach", ","}
-
-
 def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
     """Tell whether a direction begins a name, as in "the east gate"."""
-    following = words[at + 1].text
-    if following in lexicon.PREPOSITIONS or following in {"then", "and"}:
-        return False
-    return at > 0 and words[at - 1].text in lexicon.DETERMINERS
+    return at > 0 and words[at - 1].text in GROUPS["determiners"]
 
 
 UTTERANCE_MAX: Final = 500
 FRAMES_MAX: Final = 8
-_NOT_TWICE: Final = frozenset({"rest", "wait", "hide", "talk", "look", "defend", "emote"})
-_AS_ONE: Final = frozenset({"talk", "rest", "defend"})
 
 
 def read_utterance(
@@ -524,10 +453,15 @@ def _once(frames: Sequence[ActionFrame]) -> list[ActionFrame]:
         last = kept[-1] if kept else None
         again = (
             last is not None
-            and frame.verb in _NOT_TWICE
+            and frame.verb in GROUPS["not_twice"]
             and (replace(frame, raw_text=last.raw_text) == last)
         )
-        if last is not None and last.verb == frame.verb and frame.verb in _AS_ONE and not again:
+        if (
+            last is not None
+            and last.verb == frame.verb
+            and frame.verb in GROUPS["as_one"]
+            and not again
+        ):
             blank = next((f for f in (last, frame) if f.direct is None and f.topic is None), None)
             if blank is not None:
                 kept[-1] = frame if blank is last else last

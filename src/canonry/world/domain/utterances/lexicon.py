@@ -1,31 +1,26 @@
 """The lexicon of verbs and other words, and the frames that they become."""
 
+import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from jellyfish import damerau_levenshtein_distance
 
+from canonry.language.reading.figures import number_of
+from canonry.language.reading.tokens import language
 from canonry.language.texts.english import lemma
 from canonry.readmodels.edges import Direction
 
-# The words of players: verbs with their particles, directions, numbers.
-#
-# `words.txt` has them; `verbs.txt` has further verbs, which `bench.table.verbs` derived from
-# WordNet.
-
-_GROUPS_OF_VERBS: Final = (
-    "move", "flee", "follow", "look", "examine", "search", "read", "take", "drop", "give", "put",
-    "throw", "use", "open", "close", "unlock", "push", "light", "extinguish", "eat", "drink",
-    "play", "attack", "defend", "cast", "talk", "buy", "wait", "rest", "hide", "emote",
-)  # fmt: skip
-VERBS: Final = (*_GROUPS_OF_VERBS, "unknown")
+UNKNOWN: Final = "unknown"
 _TYPO_LENGTH: Final = 4
 _LONG_WORD: Final = 8
+_FIGURES: Final = 9
+"""A number has at most this many figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,41 +38,64 @@ class VerbForm:
     derived: bool = False
 
 
-def read_groups(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
-    """Read groups of words from a file: a name, a colon and words, on indented further lines."""
-    text = (files(package) / file).read_text("utf-8")
-    groups = [each for each in text.replace("\n ", " ").splitlines() if not each.startswith("#")]
-    return {name: tuple(told.split()) for name, _, told in (g.partition(": ") for g in groups)}
+def read_words(package: str) -> Mapping[str, Any]:
+    """Read the tables in `words.toml` of a package."""
+    return tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))
 
 
-_GROUPS: Final = read_groups(__package__, "words.txt")
-_FURTHER: Final = read_groups(__package__, "verbs.txt")
+def groups_of(told: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    """Return the words of each group, where `{name}` takes those of a group before it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, text in told.items():
+        whole = text.format_map({each: " ".join(some) for each, some in found.items()})
+        found[name] = tuple(whole.split())
+    return {name: tuple(word.replace("_", " ") for word in some) for name, some in found.items()}
 
 
-def words(name: str) -> frozenset[str]:
-    """The words of a group; an underscore stands for a space."""
-    return frozenset(each.replace("_", " ") for each in _GROUPS[name])
+TABLES: Final = read_words(__package__)
+_GROUPS: Final = groups_of(TABLES["groups"])
+GROUPS: Final = {name: frozenset(some) for name, some in _GROUPS.items()}
+STEMS: Final = {name: frozenset(map(lemma, some)) for name, some in _GROUPS.items()}
+"""The groups of words, and of the stems of their words."""
+DIRECTIONS: Final = {
+    word: Direction(way) for way, told in TABLES["directions"].items() for word in told.split()
+}
+VERBS: Final = (*TABLES["verbs"], UNKNOWN)
 
 
-def _pairs(name: str) -> Mapping[str, str]:
-    return dict(each.split("/") for each in _GROUPS[name])
+def words_for(table: str, verb: str) -> tuple[str, ...]:
+    """Return the words of a verb in a table, or those of all verbs that it does not list."""
+    told: Mapping[str, str] = TABLES[table]
+    return tuple(told.get(verb, told.get("other", "")).format_map(_JOINED).split())
 
 
-def _forms() -> Mapping[str, tuple[VerbForm, ...]]:
-    found: dict[str, list[VerbForm]] = defaultdict(list)
-    for verb in _GROUPS_OF_VERBS:
-        for told in _GROUPS[verb]:
-            text, _, way = told.partition("=")
-            said = tuple(text.rstrip("*").split("_"))
-            form = VerbForm(
-                words=said,
+_JOINED: Final = {name: " ".join(some) for name, some in _GROUPS.items()}
+
+
+def _listed() -> Iterator[VerbForm]:
+    for verb, told in TABLES["verbs"].items():
+        for each in told.split():
+            text, _, way = each.partition("=")
+            yield VerbForm(
+                words=tuple(text.rstrip("*").split("_")),
                 verb=verb,
                 direction=Direction(way) if way else None,
                 tool_first=text.endswith("*"),
             )
-            found[lemma(said[0])].append(form)
-    further = {told: verb for verb, group in _FURTHER.items() for told in group}
-    for told, verb in further.items():
+
+
+def _derived() -> Mapping[str, str]:
+    """Return what the verbs of `verbs.txt` mean."""
+    text = files(__package__).joinpath("verbs.txt").read_text("utf-8").replace("\n ", " ")
+    groups = (line.partition(": ") for line in text.splitlines() if not line.startswith("#"))
+    return {word: verb for verb, _, told in groups for word in told.split()}
+
+
+def _forms() -> Mapping[str, tuple[VerbForm, ...]]:
+    found: dict[str, list[VerbForm]] = defaultdict(list)
+    for form in _listed():
+        found[lemma(form.words[0])].append(form)
+    for told, verb in _derived().items():
         if all(len(form.words) > 1 for form in found[lemma(told)]):
             found[lemma(told)].append(VerbForm(words=(told,), verb=verb, derived=True))
     return {
@@ -88,33 +106,19 @@ def _forms() -> Mapping[str, tuple[VerbForm, ...]]:
 
 FORMS: Final = _forms()
 """By the stem of their first word, the longest first."""
-PARTICLES: Final = words("particles")
-INSTRUMENT: Final = words("instrument")
-FILLERS: Final = words("fillers")
-BEFORE_VERB: Final = words("before_verb")
-DETERMINERS: Final = words("determiners")
-SCENERY: Final = words("scenery")
-TITLES: Final = words("titles")
-PRONOUNS: Final = words("pronouns")
-ANIMATE: Final = words("animate")
-ALL: Final = words("all")
-COUNTS: Final = {word: int(number) for word, number in _pairs("counts").items()}
-DIRECTIONS: Final = {word: Direction(way) for word, way in _pairs("directions").items()}
-OTHERS: Final = words("others")
-CONDITIONS: Final = words("conditions")
-DENIALS: Final = words("denials")
-QUESTIONS: Final = words("questions")
-TOPICS: Final = words("topics")
-QUIET: Final = words("quiet")
-GREETINGS: Final = words("greetings")
-OOC: Final = words("ooc")
-PREPOSITIONS: Final = words("prepositions")
 _FIRST: Final = tuple(
     sorted({f.words[0] for forms in FORMS.values() for f in forms if not f.derived})
 )
-PLAIN_WORDS: Final = (
-    FILLERS | DETERMINERS | QUESTIONS | CONDITIONS | DENIALS | PRONOUNS | QUIET | set(DIRECTIONS)
-)
+PLAIN_WORDS: Final = GROUPS["plain"] | set(DIRECTIONS)
+
+
+@lru_cache(maxsize=8_192)
+def count_of(word: str) -> int | None:
+    """Return the whole number that a word or figures mean; None: it is none, or is too large."""
+    words = language("en")
+    found = words.scales.get(word) or number_of(word, words)
+    whole = found is not None and found > 0 and found.is_integer() and len(word) <= _FIGURES
+    return int(found) if whole and found is not None else None
 
 
 @lru_cache(maxsize=8_192)
@@ -160,7 +164,6 @@ def _is_slip(word: str, known: str) -> bool:
     return damerau_levenshtein_distance(word, known) <= most
 
 
-UNKNOWN: Final = "unknown"
 SURE, UNSURE = 0.95, 0.2
 _UNRESOLVED, _AMBIGUOUS, _LEAST = 0.2, 0.3, 0.1
 

@@ -11,14 +11,19 @@ from canonry.language.texts.english import lemma
 from canonry.language.texts.stems import terms_of
 from canonry.log.schemas.world_types import MOVERS, WorldType
 from canonry.values.json_values import plain_signs, signs_in_place
-from canonry.world.domain.utterances import lexicon
 from canonry.world.domain.utterances.lexicon import (
+    DIRECTIONS,
+    GROUPS,
+    STEMS,
+    TABLES,
     EntityRef,
     MeantThing,
     Nameable,
     VerbForm,
+    count_of,
     direction_of,
     forms_of,
+    misspelled,
 )
 
 _WORD: Final = re.compile(
@@ -28,11 +33,6 @@ _QUOTES: Final = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
 _ENDS: Final = frozenset(".!?\u2026\n")
 _OPENING: Final = {"(": ")", "[": "]"}
 QUOTE: Final = '"'
-_JOINING: Final = frozenset(
-    {"and", "then", ",", "while", "before", "afterwards", "but", "und", "dann"}
-)
-_CUTTING: Final = frozenset({"without", "until", "till", "instead", "where"})
-_MUSING: Final = frozenset({"guess", "think", "suppose", "hope"})
 _FORM_WORDS: Final = 4
 
 
@@ -129,7 +129,7 @@ def _sentence(
         return
     if not plain:
         return
-    hailed = words[0].text in lexicon.GREETINGS
+    hailed = words[0].text in GROUPS["greetings"]
     words = words[1:] if hailed and len(words) > 1 else words
     addressed = hailed or (
         len(words) > 2 and words[1].text == "," and words[0].text in names  # noqa: PLR2004
@@ -150,12 +150,12 @@ def _sentence(
 
 def _is_aside(plain: Sequence[str]) -> bool:
     told = f" {' '.join(plain)} "
-    return any(f" {each} " in told for each in lexicon.OOC)
+    return any(f" {each} " in told for each in GROUPS["ooc"])
 
 
 def _asks(plain: Sequence[str], *, asks: bool) -> bool:
     first = plain[0]
-    return (first in lexicon.QUESTIONS and (asks or not forms_of(first)[0])) or (
+    return (first in GROUPS["questions"] and (asks or not forms_of(first)[0])) or (
         asks and not any(forms_of(each)[0] and not forms_of(each)[1] for each in plain[:2])
     )
 
@@ -166,7 +166,7 @@ def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
     for part in _parts(words):
         clause = _clause(part, condition)
         preface = part[-1].text == ":" and clause.kind is not ClauseKind.SAYING
-        if preface or (clause.form is None and found) or part[0].text in lexicon.OTHERS:
+        if preface or (clause.form is None and found) or part[0].text in GROUPS["others"]:
             continue
         if clause.form is None and not found and any(w.text == QUOTE for w in part):
             clause = SpokenClause(kind=ClauseKind.SAYING, words=tuple(part))
@@ -193,16 +193,13 @@ def _condition(words: list[SpokenWord]) -> tuple[tuple[SpokenWord, ...] | None, 
 
 def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
     for length in (3, 2, 1):
-        if " ".join(word.text for word in words[at : at + length]) in lexicon.CONDITIONS:
+        if " ".join(word.text for word in words[at : at + length]) in GROUPS["conditions"]:
             return length
     return 0
 
 
 def _speaks(words: Sequence[SpokenWord], at: int) -> bool:
-    return words[at].text in _SPEAKER and _begins(words, at + 1)
-
-
-_SPEAKER: Final = frozenset({"i", "ill", "id", "im", "we", "well", "lets"})
+    return words[at].text in GROUPS["speaker"] and _begins(words, at + 1)
 
 
 def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
@@ -212,7 +209,7 @@ def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
         if word.text in {";", ":"} and current:
             yield [*current, word]
             current = []
-        elif word.text in _JOINING and current and _begins(words, at + 1):
+        elif word.text in GROUPS["joining"] and current and _begins(words, at + 1):
             yield current
             current = []
         elif (
@@ -233,11 +230,11 @@ def _begins(words: Sequence[SpokenWord], at: int) -> bool:
     word = words[at].text
     if word == QUOTE:
         return True
-    if word in lexicon.DIRECTIONS:
-        return at + 1 == len(words) or words[at + 1].text in _JOINING
+    if word in DIRECTIONS:
+        return at + 1 == len(words) or words[at + 1].text in GROUPS["joining"]
     before = words[at - 1].text if at else ""
     form, _, respelled = verb_at(words, at)
-    named = words[at].owns or before in lexicon.DETERMINERS
+    named = words[at].owns or before in GROUPS["determiners"]
     if form is not None and form.derived and before != "then" and not _leads_on(words, at + 1):
         return False
     return form is not None and not respelled and not named
@@ -248,14 +245,14 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
     denied = False
     while at < len(words):
         text = words[at].text
-        if text in lexicon.DENIALS:
+        if text in GROUPS["denials"]:
             denied = True
         elif text in {"do", "mind"}:
             denied = denied and text != "mind"
         elif not (
-            text in lexicon.FILLERS
+            text in GROUPS["fillers"]
             or (text in {",", "my", "character", "be", "ll", "am"} and _leads(words, at))
-            or lemma(text) in _BEFORE
+            or lemma(text) in STEMS["before_verb"]
         ):
             break
         at += 1
@@ -264,14 +261,7 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
 
 def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
     """Tell whether the next words can only follow a verb, as in "crown the king"."""
-    after = words[at].text if at < len(words) else ""
-    return after in _AFTER_VERBS
-
-
-_AFTER_VERBS: Final = (
-    lexicon.DETERMINERS | lexicon.PREPOSITIONS | lexicon.PRONOUNS | lexicon.QUESTIONS | {"whos"}
-)
-_BEFORE: Final = frozenset(map(lemma, lexicon.BEFORE_VERB))
+    return at < len(words) and words[at].text in GROUPS["after_verb"]
 
 
 def _leads(words: Sequence[SpokenWord], at: int) -> bool:
@@ -287,7 +277,7 @@ def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tupl
         told = tuple(word.text for word in words[at + 1 : at + length])
         if told == form.words[1:]:
             return form, tuple(range(at, at + length)), respelled
-        if length == 2 and form.words[1] in lexicon.PARTICLES:  # noqa: PLR2004 - "pick … up"
+        if length == 2 and form.words[1] in GROUPS["particles"]:  # noqa: PLR2004 - "pick … up"
             later = _particle(words, at, form.words[1])
             if later is not None:
                 return form, (at, later), respelled
@@ -300,9 +290,9 @@ def _particle(words: Sequence[SpokenWord], at: int, particle: str) -> int | None
         text = words[later].text
         if text == particle:
             after = words[later + 1].text if later + 1 < len(words) else ","
-            ends = after in _JOINING | {"without"} or after.endswith("ly")
+            ends = after in GROUPS["joining"] | {"without"} or after.endswith("ly")
             return later if ends else None
-        if text in _JOINING or text in lexicon.PREPOSITIONS:
+        if text in GROUPS["joining"] or text in GROUPS["prepositions"]:
             return None
     return None
 
@@ -322,7 +312,7 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
         # "Ann takes the lantern": whoever is named first does it.
         form, taken, respelled = verb_at(kept, at + 1)
         guessed = respelled or (form is not None and form.derived)
-        if guessed or kept[at].text in lexicon.DETERMINERS:
+        if guessed or kept[at].text in GROUPS["determiners"]:
             form, taken, respelled = None, (), False
     if form is None:
         return SpokenClause(
@@ -352,10 +342,10 @@ def _trailing(
         told = _condition_at(words, at) if at else 0
         if told and not _asks_about(words, at):
             return words[:at], tuple(words[at + told :]), ()
-        if at and word.text == "i" and words[-1].text in _MUSING:
+        if at and word.text == "i" and words[-1].text in GROUPS["musing"]:
             return words[:at], None, ()
         told = word.text == "where" and _asks_about(words, at)
-        if at and word.text in _CUTTING and not told:
+        if at and word.text in GROUPS["cutting"] and not told:
             return words[:at], None, (" ".join(each.text for each in words[at:]),)
     return words, None, ()
 
@@ -390,23 +380,20 @@ class CalledAs:
 def called(thing: Nameable) -> CalledAs:
     """Return the names of an item: "Brannoch the Smith" is Brannoch and smith, never "the"."""
     words = terms_of(_WITHIN_A_WORD.sub("", plain_signs(thing.name)))
-    told = [word for word in words if word not in lexicon.DETERMINERS]
+    told = [word for word in words if word not in GROUPS["determiners"]]
     stems = [lemma(word) for word in told]
     if not stems:
         return CalledAs(thing, frozenset(), frozenset())
     heads = {stems[-1]}
     if thing.kind in _KINDS["person"]:
-        if "the" in words[1:] or told[0] not in lexicon.TITLES:
+        if "the" in words[1:] or told[0] not in GROUPS["titles"]:
             heads.add(stems[0])
-        heads |= {stem for word, stem in zip(told, stems, strict=True) if word in _CALLING}
+        heads |= {stem for word, stem in zip(told, stems, strict=True) if word in GROUPS["calling"]}
     elif "of" in words:
         heads.add(stems[0])
     if thing.kind in _KINDS["place"]:
         heads |= set(stems)
     return CalledAs(thing, frozenset(heads), frozenset(stems))
-
-
-_CALLING: Final = lexicon.TITLES - {"old", "young", "red", "black", "white", "lord", "lady"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,7 +414,10 @@ class NounPhrase:
         return " ".join(word.text for word in self.words)
 
 
-_LEFT_OUT: Final = lexicon.DETERMINERS | {"half", ",", "back"}
+def counted(word: str) -> int | None:
+    """Return how many a word before a noun says that there are."""
+    own: int | None = TABLES["counts"].get(word)
+    return count_of(word) if own is None else own
 
 
 def phrase_of(words: Sequence[SpokenWord]) -> NounPhrase:
@@ -438,22 +428,19 @@ def phrase_of(words: Sequence[SpokenWord]) -> NounPhrase:
     owner: tuple[SpokenWord, ...] = ()
     for place, word in enumerate(words):
         text = word.text
-        if text in lexicon.ALL:
+        if text in GROUPS["all"]:
             count = "all"
-        elif text.isdecimal() and not told:
-            count = int(text[:9])
-        elif text in lexicon.COUNTS and not told:
-            article = text in {"a", "an"}
-            count = count if article else lexicon.COUNTS[text]
+        elif not told and (number := counted(text)) is not None:
+            count = count if number == TABLES["counts"].get(text) == 1 else number
         elif word.owns and place + 1 < len(words):
             owner, told = (*told, word), []
         elif text == "of" and told:
             head = told[-1]
-        elif text in _LEFT_OUT or (text.endswith("ly") and len(text) > len("only")):
+        elif text in GROUPS["left_out"] or (text.endswith("ly") and len(text) > len("only")):
             continue
         else:
             told.append(word)
-    if not told and (pronouns := [word for word in words if word.text in lexicon.PRONOUNS]):
+    if not told and (pronouns := [word for word in words if word.text in GROUPS["pronouns"]]):
         told = pronouns[-1:]
     return NounPhrase(tuple(told), owner, count, head)
 
@@ -506,7 +493,7 @@ def _score(stems: Sequence[str], thing: CalledAs) -> float:
         first = _SLIP
     else:
         return 0.0
-    others = [stem for stem in stems[:-1] if stem not in lexicon.DETERMINERS]
+    others = [stem for stem in stems[:-1] if stem not in GROUPS["determiners"]]
     unknown = [stem for stem in others if stem not in thing.others]
     return first + len(others) - len(unknown) - 0.5 * len(unknown) if first else 0.0
 
@@ -514,7 +501,7 @@ def _score(stems: Sequence[str], thing: CalledAs) -> float:
 def _near(stem: str, heads: frozenset[str]) -> bool:
     """Tell whether a word misspells or ends one of these: a gull is a seagull."""
     ends = len(stem) >= _COMPOUND and any(head.endswith(stem) for head in heads)
-    return ends or lexicon.misspelled(stem, tuple(heads)) is not None
+    return ends or misspelled(stem, tuple(heads)) is not None
 
 
 def refers_to(kind: str, ref: EntityRef | None) -> bool:
@@ -535,7 +522,7 @@ def segments_of(words: Sequence[SpokenWord]) -> list[Segment]:
     found: list[Segment] = []
     before, current = "", list[SpokenWord]()
     for word in words:
-        if word.text in lexicon.PREPOSITIONS or word.text in {"out", "away", "off"}:
+        if word.text in GROUPS["segments"]:
             if current or before == "":
                 found.append(Segment(before, tuple(current)))
             before, current = word.text, []
@@ -549,7 +536,7 @@ def list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
     """The phrases of "the rope, the torch and the lute"."""
     found: list[list[SpokenWord]] = [[]]
     for word in words:
-        if word.text in {",", "and", "und"}:
+        if word.text in GROUPS["listing"]:
             found.append([])
         else:
             found[-1].append(word)
@@ -572,7 +559,7 @@ class LastNamed:
     def meant(self, pronoun: str, *, animate: bool) -> EntityRef | None:
         """Resolve a pronoun: to a person if the verb needs one, else to an item first."""
         first, second = (self.persons, self.things) if animate else (self.things, self.persons)
-        if pronoun in {"him", "her", "he", "she", "ihn", "ihm"}:
+        if pronoun in GROUPS["of_persons"]:
             first, second = self.persons, []
         found = first or second
         return replace(found[-1], surface=pronoun) if found else None
