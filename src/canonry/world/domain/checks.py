@@ -355,9 +355,11 @@ class KnownWay:
     proposed: bool = False
 
 
-def person_of(thing: Entity, place: EntityId | None = None) -> Person:
-    """Somebody as they are, wherever they are."""
-    own = thing.properties
+def person_of(
+    thing: Entity, place: EntityId | None = None, own: Mapping[str, Any] | None = None
+) -> Person:
+    """Somebody as they are, or with other properties, wherever they are."""
+    own = thing.properties if own is None else own
     return Person(
         id=thing.id,
         kind=WorldType(thing.entity_type),
@@ -379,9 +381,9 @@ def _is_alive(own: Mapping[str, Any]) -> bool:
     return not any(isinstance(each, str) and each.casefold() in _DEAD for each in states)
 
 
-def stack_of(thing: Entity, holder: EntityId | None) -> Stack:
-    """An item as it is, with whoever has it."""
-    count = int(thing.properties.get("quantity") or 1)
+def stack_of(thing: Entity, holder: EntityId | None, own: Mapping[str, Any] | None = None) -> Stack:
+    """An item as it is, or with other properties, with whoever has it."""
+    count = int((thing.properties if own is None else own).get("quantity") or 1)
     return Stack(id=thing.id, name=thing.name, holder=holder, quantity=count)
 
 

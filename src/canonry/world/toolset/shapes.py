@@ -34,7 +34,7 @@ from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset.contract import extension_tool
-from canonry.world.usecases.proposals.settling import EVENT_NAMES
+from canonry.world.usecases.proposals.playing import EVENT_NAMES
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
 DEPTH_MAX: Final = 5

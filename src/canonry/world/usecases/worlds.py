@@ -385,6 +385,11 @@ class WorldDraft:
             return None
         return (await _then(self.canon, (thing,), self.at)).get(thing.id) if self.past else thing
 
+    def drafted(self, thing: Entity) -> Mapping[str, Any]:
+        """Return the properties of a stored item with what the draft says of them."""
+        told = self._told.get(thing.id, {})
+        return {**thing.properties, **{n.removeprefix(PROPERTY_PREFIX): v for n, v in told.items()}}
+
     async def own(self, thing_id: str, name: str) -> Any:
         """Return a property of an item from the draft or else the store; None if unset."""
         return await self.value(thing_id, PROPERTY_PREFIX + name)
@@ -533,16 +538,27 @@ class WorldDraft:
             kinds=chosen,
             limit=limit,
         )
-        stored = [e for e in await self.canon.places.edges(query) if e.id not in self._ended]
+        stored = await self.canon.places.edges(query)
+        return self.with_own(stored, rel_type, entity, outward=outward, kinds=chosen)
+
+    def with_own(
+        self,
+        stored: Iterable[RelationDraft],
+        rel_type: str,
+        entity: EntityId,
+        *,
+        outward: bool,
+        kinds: Sequence[str] | None = None,
+    ) -> Sequence[RelationDraft]:
+        """Return stored edges and those of this draft, without those that it ends."""
         mine = [
             edge
             for edge in self._made
             if edge.rel_type == rel_type
-            and (chosen is None or kind_of(edge) in chosen)
+            and (kinds is None or kind_of(edge) in kinds)
             and (edge.from_id if outward else edge.to_id) == entity
-            and edge.id not in self._ended
         ]
-        return [*stored, *mine]
+        return [edge for edge in (*stored, *mine) if edge.id not in self._ended]
 
     async def latest_edges(
         self, rel_type: str, entity: EntityId, *, kinds: Iterable[str] = ("",)
@@ -605,11 +621,19 @@ class WorldDraft:
                 await join(key)
         return asked.keys() != standing.keys()
 
-    def end(self, edge: RelationDraft, *, heir: RelationId | None = None, reason: str) -> None:
-        """End an edge."""
+    def end(
+        self,
+        edge: RelationDraft,
+        *,
+        heir: RelationId | None = None,
+        until: Instant | None = None,
+        reason: str,
+    ) -> None:
+        """End an edge, by default now."""
         self._ended.add(edge.id)
+        ends = self.at if until is None else until
         self.entries.append(
-            RelationEnded(relation_id=edge.id, until=self.at, superseded_by=heir, reason=reason)
+            RelationEnded(relation_id=edge.id, until=ends, superseded_by=heir, reason=reason)
         )
 
     def happen(

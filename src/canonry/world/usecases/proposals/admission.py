@@ -19,7 +19,7 @@ from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus
 from canonry.readmodels.edges import checked_tick
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
-from canonry.values.ids import CommitId, NewId, SpaceId, is_uuid
+from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, is_uuid
 from canonry.values.json_values import canonical_json, decode_json
 from canonry.values.moments import DAY, Instant, render_instant
 from canonry.values.policy import STAGED_MAX, StagingGates
@@ -61,13 +61,13 @@ from canonry.world.models.services import (
     invocation_of,
     moderate_content,
 )
-from canonry.world.usecases.proposals.playing import objection_of_world
+from canonry.world.usecases.proposals.playing import EVENT_NAMES, play_actions
 from canonry.world.usecases.proposals.settling import (
-    EVENT_NAMES,
     WITHDRAWN,
     Decided,
     apply_admitted,
     asked_proposals,
+    counted,
     decided,
     draft_of,
     lately_admitted,
@@ -112,8 +112,14 @@ async def verdict_on(
     flagged = unsafe(proposed.actions, categories.__getitem__)
     if flagged is not None:
         return flagged
-    draft = WorldDraft(canon=canon, space=world.space, at=world.instant, new_id=str)
-    refused = await objection_of_world(draft, proposed)
+    draft = WorldDraft(
+        canon=canon,
+        space=world.space,
+        at=world.instant,
+        new_id=counted(str),
+        proposal=ProposalId(proposed.envelope.proposal_id),
+    )
+    refused = await play_actions(draft, proposed)
     if scheduled and refused is not None and refused.rule not in LASTING:
         refused = None
     repeatable = all(text_of(action) is not None for action in proposed.actions)

@@ -1,14 +1,16 @@
-"""Gate 3, invariants: the actions are played through in their order upon what is known.
+"""Gate 3, invariants: the actions are played in their order upon a draft of the world.
 
 The first action that is not allowed refuses all. A proposal may change only state:
-locations, holders and conditions; never lore, the builders' exits, or the dead.
+locations, holders and conditions; never lore, the builders' exits, or the dead. What an action
+writes is what the next one finds, so that a draft without objection is what the proposal does.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from canonry.log.folding import relations_key
+from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.world_types import (
     EXIT,
     HELD_BY,
@@ -20,9 +22,19 @@ from canonry.log.schemas.world_types import (
     LoreType,
     WorldType,
 )
-from canonry.readmodels.edges import OPPOSITE, Direction, kind_of, recurs, span_of, tick_of
+from canonry.readmodels.edges import (
+    OPPOSITE,
+    Direction,
+    Tick,
+    instant_of,
+    kind_of,
+    recurs,
+    span_of,
+    tick_of,
+)
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
@@ -44,9 +56,23 @@ from canonry.world.domain.admission.schema import (
     refusal,
     too_little,
 )
-from canonry.world.domain.atlas import layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.atlas import (
+    Exit,
+    Item,
+    Layer,
+    Mover,
+    layer_id_of,
+    lore_id_of,
+    thing_id_of,
+)
 from canonry.world.domain.checks import KnownWay, Person, Stack, person_of, stack_of, way_of
+from canonry.world.usecases.building import declare_part, end_way_back, join_both_ways
+from canonry.world.usecases.movement import Move, Transfer, add_to_stack, write_move, write_transfer
 from canonry.world.usecases.worlds import WorldDraft
+
+EVENT_NAMES: Final[dict[str, str]] = schema.WORDS["events"]
+"""The closed registry of domain events, and the action by which each comes about."""
+_EVENT_OF: Final = {action: name for name, action in reversed(EVENT_NAMES.items())}
 
 KnownThing: TypeAlias = Person | Stack | KnownSpot
 T = TypeVar("T", Person, KnownSpot, Stack)
@@ -54,74 +80,27 @@ _NOUNS: Final = {Person: "player or character", KnownSpot: "location", Stack: "i
 _MOVERS: Final = frozenset(map(str, MOVERS))
 
 
-class KnownWorld:
-    """A world at the tick of a draft, as far as it was read, and with what a proposal changed.
-
-    The draft remembers the keys of what is read.
-    """
-
-    def __init__(self, draft: WorldDraft) -> None:
-        """Nothing is read yet."""
-        self.draft = draft
-        self.tick = tick_of(draft.at)
-        self._things: dict[EntityId, KnownThing | None] = {}
-        self._ways: dict[EntityId, Mapping[Direction, KnownWay]] = {}
-        self._layers: dict[EntityId, tuple[Laid, ...]] = {}
-
-    async def find(self, name: str, kind: type[T]) -> T | None:
-        """Return the item with this id or key, if it is of this kind."""
-        thing_id = thing_id_of(self.draft.space, name)
-        if thing_id not in self._things:
-            self._things[thing_id] = await _thing(self.draft, thing_id)
-        thing = self._things[thing_id]
-        return thing if isinstance(thing, kind) else None
-
-    def put(self, thing: KnownThing) -> None:
-        """Replace the known state of an item."""
-        self._things[thing.id] = thing
-
-    async def ways(self, place: EntityId) -> Mapping[Direction, KnownWay]:
-        """The exits of a place."""
-        if place not in self._ways:
-            edges = await self.draft.edges(EXIT, place, kinds=None)
-            ways = (way_of(edge, self.tick) for edge in edges)
-            self._ways[place] = {way.direction: way for way in ways if way is not None}
-        return self._ways[place]
-
-    async def put_way(self, place: EntityId, direction: Direction, way: KnownWay | None) -> None:
-        """An exit opens, or closes."""
-        ways = dict(await self.ways(place))
-        ways.pop(direction, None)
-        self._ways[place] = ways if way is None else {**ways, direction: way}
-
-    async def layers(self, place: EntityId) -> tuple[Laid, ...]:
-        """The layers upon a place that hold now or later."""
-        if place not in self._layers:
-            self._layers[place] = await _layers(self.draft, place)
-        return self._layers[place]
-
-    def put_layers(self, place: EntityId, layers: tuple[Laid, ...]) -> None:
-        """From now on these layers lie upon a place."""
-        self._layers[place] = layers
-
-
-async def _thing(draft: WorldDraft, thing_id: EntityId) -> KnownThing | None:
+async def _thing(draft: WorldDraft, name: str) -> KnownThing | None:
+    """Return the item with this id or key as the draft leaves it."""
+    thing_id = thing_id_of(draft.space, name)
     found = await draft.find(thing_id)
     if found is None or found.level is not CanonLevel.CANON:
         return None
-    own = found.properties
+    own = draft.drafted(found)
     if found.entity_type == WorldType.LOCATION:
-        return KnownSpot(id=thing_id, name=found.name, forbidden=dict(own.get("forbidden") or {}))
+        forbidden = dict(own.get("forbidden") or {})
+        return KnownSpot(id=thing_id, name=found.name, forbidden=forbidden)
     if found.entity_type == WorldType.ITEM:
         held = await draft.latest_edges(HELD_BY, thing_id)
-        return stack_of(found, held[0].to_id if held else None)
+        return stack_of(found, held[0].to_id if held else None, own)
     if found.entity_type not in _MOVERS:
         return None
     at = await draft.latest_edges(LOCATED_IN, thing_id, kinds=(*MOVERS, ""))
-    return person_of(found, at[0].to_id if at else None)
+    return person_of(found, at[0].to_id if at else None, own)
 
 
-async def _layers(draft: WorldDraft, place: EntityId) -> tuple[Laid, ...]:
+async def _layers(draft: WorldDraft, place: EntityId) -> dict[Laid, RelationDraft]:
+    """Return the layers upon a place that hold now or later, with their edges."""
     draft.reads.add(relations_key(place))
     query = RelationQuery(
         spaces=frozenset((draft.space,)),
@@ -132,17 +111,20 @@ async def _layers(draft: WorldDraft, place: EntityId) -> tuple[Laid, ...]:
         newest_first=True,
         limit=PAGE_MAX,
     )
-    found: list[Laid] = []
-    for edge in (await draft.canon.state.relations(query)).items:
+    stored = (await draft.canon.state.relations(query)).items
+    found: dict[Laid, RelationDraft] = {}
+    for edge in draft.with_own(stored, LAYER_OF, place, outward=False):
         span = span_of(edge)
         if span is None or span[1] <= draft.at or recurs(edge):  # that lies beneath
             continue
-        until = None if edge.until is None else tick_of(Instant(edge.until)) - 1
-        since = tick_of(Instant(span[0]))
-        found.append(
-            Laid(id=edge.from_id, layer_type=LayerType(kind_of(edge)), since=since, until=until)
+        layer = Laid(
+            id=edge.from_id if isinstance(edge, Relation) else NEW_LAYER,
+            layer_type=LayerType(kind_of(edge)),
+            since=tick_of(Instant(span[0])),
+            until=None if edge.until is None else tick_of(Instant(edge.until)) - 1,
         )
-    return tuple(found)
+        found[layer] = edge
+    return found
 
 
 class _ActionRefusedError(Exception):
@@ -154,49 +136,62 @@ class _ActionRefusedError(Exception):
 
 
 class Stage:
-    """One action being judged; whatever refuses it raises `_ActionRefusedError`."""
+    """One action: judged by what the draft knows, then written into it.
+
+    Whatever refuses it raises `_ActionRefusedError`.
+    """
 
     def __init__(
-        self, world: KnownWorld, behalf: Person | None, number: int, action: Action
+        self,
+        draft: WorldDraft,
+        proposed: Proposed,
+        behalf: Person | None,
+        number: int,
+        action: Action,
     ) -> None:
         """`behalf` is the player for whom it is done; `number` is its place in the envelope."""
-        self.world = world
+        self.draft = draft
+        self.tick = tick_of(draft.at)
         self.behalf = behalf
         self.action = action
-        self.number = number
+        self._proposed = proposed
+        self._path = f"/proposedActions/{number}"
 
     def refuse(self, rule: str, reason: str, field: str) -> NoReturn:
         """Refuse the action for what a parameter says."""
-        path = f"/proposedActions/{self.number}/params/{field}"
+        path = f"{self._path}/params/{field}"
         raise _ActionRefusedError(refusal(rule, reason, path=path))
 
     def require(self, refused: Rejection | None, field: str) -> None:
         """Refuse the action where something is said against a parameter."""
         if refused is not None:
-            path = f"/proposedActions/{self.number}/params/{field}"
-            raise _ActionRefusedError(replace(refused, path=path))
+            raise _ActionRefusedError(replace(refused, path=f"{self._path}/params/{field}"))
 
     async def find(self, name: str, field: str, kind: type[T]) -> T:
         """Return the item of this kind that a parameter names."""
-        found = await self.world.find(name, kind)
-        if found is None:
+        found = await _thing(self.draft, name)
+        if not isinstance(found, kind):
             reason = f"This world has no {_NOUNS[kind]} with this id or key."
             self.refuse("reference.unknown", reason, field)
         return found
 
+    async def ways(self, place: EntityId) -> Mapping[Direction, KnownWay]:
+        """Return the exits of a place."""
+        edges = await self.draft.edges(EXIT, place, kinds=None)
+        ways = (way_of(edge, self.tick) for edge in edges)
+        return {way.direction: way for way in ways if way is not None}
+
     async def require_scope(self, *scopes: tuple[str, EntityId | None]) -> None:
         """The action has to say that it is about one of these."""
         kind, name = self.action.scope
-        known: Person | KnownSpot | None = (
-            await self.world.find(name, Person)
-            if kind == "player"
-            else await self.world.find(name, KnownSpot)
-        )
-        if known is not None and (kind, known.id) in scopes:
+        known = await _thing(self.draft, name)
+        if isinstance(known, Person if kind == "player" else KnownSpot) and (
+            (kind, known.id) in scopes
+        ):
             return
         wanted = " or ".join(dict.fromkeys(f"{kind}:{each}" for kind, each in scopes if each))
-        path = f"/proposedActions/{self.number}/scopeKey"
         reason = f"The scopeKey of this action is {wanted or 'unknown here'}."
+        path = f"{self._path}/scopeKey"
         raise _ActionRefusedError(refusal("scope.mismatch", reason, path=path))
 
     def require_own(self, person: Person, field: str) -> None:
@@ -204,6 +199,21 @@ class Stage:
         others = self.behalf is not None and person.id != self.behalf.id
         if person.kind is WorldType.PLAYER and others:
             self.refuse("scope.other-player", f"{person.name} belongs to another player.", field)
+
+    def observe(self, person: Person, field: str, values: Mapping[str, Any], changed: str) -> None:
+        """Write that somebody's conditions or resources are these; one of them changed."""
+        self.draft.observe(person.id, {f"properties.{field}": values})
+        self.happen((person.id, person.place), "", **{field.rstrip("s"): changed})
+
+    def happen(self, involved: Iterable[EntityId | None], description: str, /, **more: Any) -> None:
+        """Write the event of the action, which also involves its actor."""
+        envelope = self._proposed.envelope
+        actor = envelope.actor
+        own = None if actor.id is None else thing_id_of(self.draft.space, actor.id)
+        people = [each for each in (*involved, own) if each is not None]
+        told = {"actor_kind": str(actor.kind), "correlation_id": envelope.correlation_id, **more}
+        label = f"{self.action.kind}/{':'.join(self.action.scope)}"
+        self.draft.happen(label, _EVENT_OF[self.action.kind], people, told, description)
 
 
 def home_of(person: Person) -> tuple[str, EntityId | None]:
@@ -224,27 +234,26 @@ async def _move(stage: Stage, move: schema.MoveAction) -> None:
     stage.require(not_here(mover), "moverId")
     if mover.place is None:
         stage.refuse("position.elsewhere", "The mover has no known location.", "moverId")
-    ways = await stage.world.ways(mover.place)
+    ways = await stage.ways(mover.place)
     way = ways.get(move.direction)
     refused = no_passage(way, move.direction, await _held(stage, mover, way))
     if refused is not None and way is None and ways:
         there = ", ".join(each for each in Direction if each in ways)
         refused = replace(refused, admissible=f"{refused.admissible}: {there}")
     stage.require(refused, "direction")
-    if way is not None:
-        stage.world.put(replace(mover, place=way.to))
+    await write_move(stage.draft, Move(mover=move.mover_id, direction=move.direction))
 
 
 async def _held(stage: Stage, mover: Person, way: KnownWay | None) -> tuple[str, ...]:
     if way is None or way.requires is None:
         return ()
-    needed = await stage.world.find(way.requires, Stack)
-    return (way.requires,) if needed is not None and needed.holder == mover.id else ()
+    needed = await _thing(stage.draft, way.requires)
+    return (way.requires,) if isinstance(needed, Stack) and needed.holder == mover.id else ()
 
 
 async def _holder(stage: Stage, name: str, field: str) -> Person | KnownSpot:
-    spot = await stage.world.find(name, KnownSpot)
-    return spot if spot is not None else await stage.find(name, field, Person)
+    spot = await _thing(stage.draft, name)
+    return spot if isinstance(spot, KnownSpot) else await stage.find(name, field, Person)
 
 
 def _place(holder: Person | KnownSpot) -> EntityId | None:
@@ -265,8 +274,29 @@ async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
         stage.require(not_here(taker), "toHolderId")
     together = apart(_place(giver), _place(taker), "The holders are at different locations.")
     stage.require(together, "toHolderId")
-    left = stack.quantity - (new.quantity or stack.quantity)
-    stage.world.put(replace(stack, quantity=left) if left else replace(stack, holder=taker.id))
+    if new.quantity in {None, stack.quantity}:
+        whole = Transfer(item=stack.id, holder=taker.id, expected=giver.id)
+        await write_transfer(stage.draft, whole)
+    else:
+        await _split(stage, stack, (giver, taker), new.quantity or 0)
+
+
+async def _split(
+    stage: Stage, stack: Stack, ends: tuple[Person | KnownSpot, Person | KnownSpot], count: int
+) -> None:
+    """Write that a part of a stack goes from one holder to another."""
+    draft, (giver, taker) = stage.draft, ends
+    joined = await add_to_stack(draft, stack.id, taker.id, count)
+    got = EntityId(draft.new_id(f"split/{stack.id}")) if joined is None else joined.from_id
+    item = await draft.find(stack.id)
+    if joined is None and item is not None:
+        own = {**draft.drafted(item), "key": got, "quantity": count}
+        words = {"name": item.name, "description": item.description}
+        await draft.declare(got, WorldType.ITEM, **words, properties=own)
+        draft.join(HELD_BY, got, taker.id)
+    draft.observe(stack.id, {"properties.quantity": stack.quantity - count})
+    place = _place(giver) or _place(taker)
+    stage.happen((got, giver.id, taker.id, place, stack.id), "", quantity=count)
 
 
 async def _say(stage: Stage, said: schema.Dialogue) -> None:
@@ -279,6 +309,7 @@ async def _say(stage: Stage, said: schema.Dialogue) -> None:
     stage.require(not_here(speaker), "npcId")
     together = missing(listener, speaker.place, "The two are at different locations.")
     stage.require(together, "playerId")
+    stage.happen((speaker.id, listener.id, speaker.place), said.text, text=said.text)
 
 
 async def _change_condition(
@@ -287,33 +318,32 @@ async def _change_condition(
     target = await stage.find(change.target_id, "targetId", Person)
     await stage.require_scope(home_of(target), ("loc", target.place))
     stage.require(not_here(target), "targetId")
-    held = change.condition in target.conditions_at(stage.world.tick)
+    held = change.condition in target.conditions_at(stage.tick)
     conditions = dict(target.conditions)
+    conditions.pop(change.condition, None)
     if isinstance(change, schema.ApplyCondition):
         if held:
             reason = f"{target.name} already has this condition."
             stage.refuse("condition.held", reason, "condition")
         duration = change.duration_ms
-        conditions[change.condition] = None if duration is None else stage.world.tick + duration
+        conditions[change.condition] = None if duration is None else stage.tick + duration
     elif not held:
         reason = f"{target.name} does not have this condition."
         stage.refuse("condition.not-held", reason, "condition")
-    else:
-        del conditions[change.condition]
-    stage.world.put(replace(target, conditions=conditions))
+    stage.observe(target, "conditions", conditions, change.condition)
 
 
 async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
     """Apply a round of a fight, at the location of its first participant."""
     here: EntityId | None = None
-    taking_part = set[EntityId]()
+    taking_part: list[EntityId] = []
     for number, name in enumerate(fight.participant_ids):
         field = f"participantIds/{number}"
         fighter = await stage.find(name, field, Person)
         here = here or fighter.place
         await stage.require_scope(("loc", here))
         stage.require(missing(fighter, here, f"{fighter.name} is at another location."), field)
-        taking_part.add(fighter.id)
+        taking_part.append(fighter.id)
     for number, effect in enumerate(fight.effects):
         field = f"effects/{number}/targetId"
         target = await stage.find(effect.target_id, field, Person)
@@ -321,16 +351,13 @@ async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
             reason = f"{target.name} does not take part in the fight."
             stage.refuse("combat.not-a-participant", reason, field)
         stage.require(not_here(target), field)
-        stage.world.put(struck(target, effect.kind, effect.amount))
-
-
-def struck(person: Person, kind: str, amount: int) -> Person:
-    """Somebody after damage or healing; who has no health keeps none."""
-    if HEALTH not in person.resources:
-        return person
-    health = person.resources[HEALTH] + (amount if kind == "heal" else -amount)
-    resources = {**person.resources, HEALTH: max(health, 0)}
-    return replace(person, resources=resources, alive=person.alive and health > 0)
+        if HEALTH in target.resources:
+            change = effect.amount if effect.kind == "heal" else -effect.amount
+            health = max(0, target.resources[HEALTH] + change)
+            left: dict[str, Any] = {"properties.resources": {**target.resources, HEALTH: health}}
+            stage.draft.observe(target.id, left if health else {**left, "properties.alive": False})
+    effects = ", ".join(f"{each.kind} {each.amount}" for each in fight.effects)
+    stage.happen((*taking_part, here), effects, round=fight.round_number)
 
 
 async def _spend(stage: Stage, spent: schema.Spend) -> None:
@@ -339,8 +366,9 @@ async def _spend(stage: Stage, spent: schema.Spend) -> None:
     await stage.require_scope(home_of(owner))
     stage.require(not_here(owner), "ownerId")
     stage.require(too_little(owner, spent.resource, spent.amount), "amount")
-    left = owner.resources[spent.resource] - spent.amount
-    stage.world.put(replace(owner, resources={**owner.resources, spent.resource: left}))
+    left = dict(owner.resources)
+    left[spent.resource] = left.pop(spent.resource) - spent.amount
+    stage.observe(owner, "resources", left, spent.resource)
 
 
 NEW_LAYER: Final = EntityId("")
@@ -352,95 +380,118 @@ async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
     await stage.require_scope(("loc", spot.id))
     if layer.layer_type is LayerType.BASE:
         stage.refuse("layer.base", "Only builders can write a base layer.", "layerType")
-    now = stage.world.tick
+    now = stage.tick
     since = now if layer.from_tick is None else layer.from_tick
     if since < now:
         stage.refuse("layer.in-the-past", f"The world's clock is already at {now}.", "fromTick")
     if layer.to_tick is not None and layer.to_tick < since:
         stage.refuse("layer.ends-before-start", "The layer would end before it starts.", "toTick")
     new = Laid(id=NEW_LAYER, layer_type=layer.layer_type, since=since, until=layer.to_tick)
-    lying = await stage.world.layers(spot.id)
+    draft, lying = stage.draft, await _layers(stage.draft, spot.id)
     if layer.replaces is not None:
-        named = layer_id_of(stage.world.draft.space, layer.replaces)
+        named = layer_id_of(draft.space, layer.replaces)
         replaced = next((one for one in lying if one.id == named), None)
         if replaced is None or overlapping((replaced,), new) is None:
             stage.refuse("layer.unknown", "No layer of this id is in force there then.", "replaces")
-        lying = tuple(one for one in lying if one is not replaced)
+        # It ends one tick before the new one starts.
+        draft.observe(named, {"properties.to": since - 1})
+        draft.end(lying.pop(replaced), until=instant_of(Tick(since)), reason="replaced")
     standing = overlapping(lying, new)
     if standing is not None:
         reason = f"A layer of this type is in force: {standing.id or 'of this proposal'}."
         stage.refuse("layer.overlaps", reason, "replaces")
-    stage.world.put_layers(spot.id, (*lying, new))
-    stage.require(claimed(layer.layer_content, await stage.world.ways(spot.id)), "layerContent")
+    stage.require(claimed(layer.layer_content, await stage.ways(spot.id)), "layerContent")
+    written = Layer(
+        key=draft.new_id(f"layer/{spot.id}/{layer.layer_type}"),
+        scope=spot.id,
+        layer_type=layer.layer_type,
+        value=layer.layer_content,
+        from_tick=since,
+        to_tick=layer.to_tick,
+    )
+    await declare_part(draft, written)
+    told = {"layer_type": str(layer.layer_type), "layer_id": written.key}
+    stage.happen((spot.id,), layer.layer_content, **told)
 
 
 async def _create_exit(stage: Stage, new: schema.CreateExit) -> None:
     start = await stage.find(new.from_location_id, "fromLocationId", KnownSpot)
     target = await stage.find(new.to_location_id, "toLocationId", KnownSpot)
     needed = new.requires_item
-    item = None if needed is None else await stage.find(needed, "requiresItem", Stack)
-    ways = await stage.world.ways(start.id)
+    if needed is not None:
+        await stage.find(needed, "requiresItem", Stack)
+    ways = await stage.ways(start.id)
     await stage.require_scope(("loc", start.id))
     refused = cannot_open(new.direction, (start.id, target.id), ways, start.forbidden)
     stage.require(refused, "direction")
-    way = KnownWay(
-        direction=new.direction,
-        start=start.id,
-        to=target.id,
-        one_way=new.one_way,
-        blocked=new.blocked,
-        requires=None if item is None else item.id,
-        proposed=True,
-    )
     if not new.one_way:
-        await _open_way_back(stage, target, way)
-    await stage.world.put_way(start.id, new.direction, way)
+        await _require_way_back(stage, start.id, target, OPPOSITE[new.direction])
+    way = Exit(
+        direction=new.direction,
+        to=target.id,
+        description=new.description,
+        travel_ms=new.travel_duration_ms,
+        one_way=new.one_way,
+        hidden=new.hidden,
+        blocked=new.blocked,
+        requires=needed,
+    )
+    await join_both_ways(stage.draft, start.id, start.id, way)
+    told = {"direction": str(new.direction)}
+    stage.happen((start.id, target.id), new.description or "", **told)
 
 
-async def _open_way_back(stage: Stage, target: KnownSpot, way: KnownWay) -> None:
-    opposite = OPPOSITE[way.direction]
-    back = (await stage.world.ways(target.id)).get(opposite)
-    if back is not None and back.to == way.start and not back.one_way:
-        return
-    if back is not None:
-        reason = f"Another exit occupies the way back, {opposite}."
+async def _require_way_back(
+    stage: Stage, start: EntityId, target: KnownSpot, direction: Direction
+) -> None:
+    back = (await stage.ways(target.id)).get(direction)
+    if back is None:
+        refused = cannot_open(direction, (target.id, start), {}, target.forbidden)
+        stage.require(refused, "oneWay")
+    elif back.to != start or back.one_way:
+        reason = f"Another exit occupies the way back, {direction}."
         stage.refuse("exit.way-back-taken", reason, "oneWay")
-    stage.require(cannot_open(opposite, (target.id, way.start), {}, target.forbidden), "oneWay")
-    turned = replace(way, direction=opposite, start=target.id, to=way.start)
-    await stage.world.put_way(target.id, opposite, turned)
 
 
 async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
     start = await stage.find(old.from_location_id, "fromLocationId", KnownSpot)
     await stage.require_scope(("loc", start.id))
-    way = (await stage.world.ways(start.id)).get(old.direction)
+    way = (await stage.ways(start.id)).get(old.direction)
     if way is None:
         stage.refuse("exit.unknown", f"No exit leads {old.direction} from there.", "direction")
     if not way.proposed:
         stage.refuse("exit.of-builders", "Builders made this exit.", "direction")
-    await stage.world.put_way(start.id, old.direction, None)
-    opposite = OPPOSITE[old.direction]
-    back = (await stage.world.ways(way.to)).get(opposite)
-    if not way.one_way and back is not None and back.to == start.id and not back.one_way:
-        await stage.world.put_way(way.to, opposite, None)
+    for edge in await stage.draft.edges(EXIT, start.id, kinds=(old.direction,)):
+        stage.draft.end(edge, reason="a proposal closed it")
+        await end_way_back(stage.draft, edge)
+    stage.happen((start.id, way.to), "", direction=str(old.direction))
 
 
 async def _spawn(stage: Stage, new: schema.Spawn) -> None:
     spot = await stage.find(new.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
-    if new.faction_id is None:
-        return
-    draft = stage.world.draft
-    found = await draft.find(lore_id_of(draft.space, new.faction_id))
-    known = found is not None and found.level is CanonLevel.CANON
-    own = found.properties if found is not None and known else {}
-    if own.get("lore_type") != LoreType.FACTION or own.get("archived"):
-        stage.refuse("faction.unknown", "The lore has no faction with this id.", "factionId")
+    draft, faction = stage.draft, new.faction_id
+    if faction is not None:
+        found = await draft.find(lore_id_of(draft.space, faction))
+        known = found is not None and found.level is CanonLevel.CANON
+        lore = found.properties if found is not None and known else {}
+        if lore.get("lore_type") != LoreType.FACTION or lore.get("archived"):
+            stage.refuse("faction.unknown", "The lore has no faction with this id.", "factionId")
+    key = draft.new_id(f"spawned/{spot.id}/{new.name}")
+    own: dict[str, Any] = {"key": key, "name": new.name, "description": new.description}
+    if new.entity_type == "item":
+        part: Item | Mover = Item(**own, holder=spot.id, item_type="spawned")
+    else:
+        attributes = {} if faction is None else {"factionId": faction}
+        part = Mover(**own, location=spot.id, tags=tuple(new.tags), attributes=attributes)
+    await declare_part(draft, part)
+    stage.happen((EntityId(key), spot.id), new.description)
 
 
 async def _ask_for_ambience(stage: Stage, wanted: schema.GenerateAmbience) -> None:
     spot = await stage.find(wanted.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
+    stage.happen((spot.id,), "")
 
 
 _PLAYS: Final[Mapping[type, Callable[[Stage, Any], Awaitable[None]]]] = {
@@ -459,24 +510,30 @@ _PLAYS: Final[Mapping[type, Callable[[Stage, Any], Awaitable[None]]]] = {
 }
 
 
-async def objection_of_world(draft: WorldDraft, proposed: Proposed) -> Rejection | None:
-    """Return the world's objection to a proposal at the draft's tick."""
-    world = KnownWorld(draft)
-    behalf = await world.find(proposed.player, Person) if proposed.player else None
-    refused = await _wrong_actor(proposed, world, behalf)
+async def play_actions(draft: WorldDraft, proposed: Proposed) -> Rejection | None:
+    """Write what a proposal does into a draft; the world's objection to it, else None.
+
+    A draft that was objected to is of no use.
+    """
+    behalf = await _thing(draft, proposed.player) if proposed.player else None
+    behalf = behalf if isinstance(behalf, Person) else None
+    refused = await _wrong_actor(draft, proposed, behalf)
     if refused is not None:
         return refused
     try:
         for number, action in enumerate(proposed.actions):
             play = _PLAYS[type(action.params)]
-            await play(Stage(world, behalf, number, action), action.params)
+            await play(Stage(draft, proposed, behalf, number, action), action.params)
     except _ActionRefusedError as error:
         return error.rejection
+    except (Conflict, NotFound) as error:
+        reason = f"{error.code}: {error}"
+        return refusal("world.stands-against", reason, path="/proposedActions")
     return None
 
 
 async def _wrong_actor(
-    proposed: Proposed, world: KnownWorld, behalf: Person | None
+    draft: WorldDraft, proposed: Proposed, behalf: Person | None
 ) -> Rejection | None:
     """Require a living, present actor that is no player other than `behalf`."""
     actor, path = proposed.envelope.actor, "/actor/id"
@@ -485,8 +542,8 @@ async def _wrong_actor(
         return refusal("actor.unknown", reason, path="/playerId")
     if actor.id is None and actor.kind not in {ActorKind.PLAYER, ActorKind.NPC}:
         return None
-    who = await world.find(actor.id or "#nobody", Person)
-    if who is None:
+    who = await _thing(draft, actor.id or "#nobody")
+    if not isinstance(who, Person):
         reason = "This world has no player or character with this id."
         return refusal("actor.unknown", reason, path=path)
     if who.kind is WorldType.PLAYER and (behalf is None or who.id != behalf.id):
