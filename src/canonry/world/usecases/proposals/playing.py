@@ -1,8 +1,8 @@
 """Gate 3, invariants: the actions are played in their order upon a draft of the world.
 
 The first action that is not allowed refuses all. A proposal may change only state:
-locations, holders and conditions; never lore, the builders' exits, or the dead. What an action
-writes is what the next one finds, so that a draft without objection is what the proposal does.
+locations, holders and conditions; never lore, the builders' exits, or the dead. The next action
+finds the changes of the one before it, and the draft has the changes of the whole proposal.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -138,7 +138,7 @@ class _ActionRefusedError(Exception):
 class Stage:
     """One action: judged by what the draft knows, then written into it.
 
-    Whatever refuses it raises `_ActionRefusedError`.
+    A refusal raises `_ActionRefusedError`.
     """
 
     def __init__(
