@@ -46,7 +46,8 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "mcp mcp_types": ("server", "cli/demo.py", "cli/connecting"),
     "starlette uvicorn": ("server", "inspector", "world/web"),
-    "jinja2 markupsafe": ("inspector",),
+    "jinja2": ("inspector", "world/domain/drawing.py"),
+    "markupsafe": ("inspector",),
     "jwt": ("server",),
     "jsonschema_rs": ("gateway", "testing"),
     "msgspec": (
