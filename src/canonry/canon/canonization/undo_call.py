@@ -23,6 +23,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Attempt, Change, Receipt, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.canon.session.traversal import separated
+from canonry.canon.session.unversioned import UNDO_REACH
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
@@ -39,8 +40,6 @@ from canonry.values.provenance import CanonLevel
 
 TOOLS: Final = frozenset({"propose", "tell", "decide"})
 """The tools whose calls can be undone."""
-_REACH: Final = 2_000
-"""The number of newest commits that are searched for the call."""
 _AGAIN: Final = {2, 4, 6, 8}
 _NOT_MADE: Final = (log.Made, log.FactRead, log.EvidenceLinked, log.CausesLinked, log.SceneExtended)
 
@@ -67,8 +66,8 @@ async def undo_call(
     """
 
     async def prepare(attempt: Attempt) -> Change:
-        after = Position(max(ORIGIN, attempt.position - _REACH))
-        log_end = await canon.ledger.read(space, after=after, limit=_REACH)
+        after = Position(max(ORIGIN, attempt.position - UNDO_REACH))
+        log_end = await canon.ledger.read(space, after=after, limit=UNDO_REACH)
         for call in _calls(log_end, caller, undo_id):
             undoing = _Undoing(canon=canon, caller=caller, reason=reason, **call)
             if entries := await undoing.entries(attempt, withdraw):

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 from canonry.canon.judging.state_tags import changes_of
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import paged
+from canonry.canon.session.unversioned import WITHDRAWN, as_recorded, turns_until, withdrawn_later
 from canonry.canon.session.what_holds import (
     Viewpoint,
     as_holding,
@@ -26,9 +27,9 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.scenes import Memory, Scene, SceneStatus, Story, Turn
-from canonry.log.items.sources import Source
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
@@ -49,6 +50,15 @@ _AS_IT_IS: Final = frozenset(
     {"cursor", "compartments", "spaces", "ids_beginning", "things_as_known_at", "bearers"}
     | {"entities_seen_until", "timeline", "schemas", "runs", "runs_newest", "entity_types"}
 )
+
+_LISTS: Final[Mapping[str, tuple[type, str]]] = {
+    "turns": (Turn, "scene_id"),
+    "snippets": (Snippet, "source_id"),
+    "scenes": (Scene, "space"),
+    "sources": (Source, "space"),
+    "proposals": (Proposal, "space"),
+}
+"""The lists of items that an undo withdraws, with the member that their argument names."""
 
 _OPEN: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("all_of", "any_of", "none_of"), frozenset()),
@@ -86,6 +96,13 @@ async def there_then(canon: Canon, things: Iterable[Thing]) -> Sequence[Any]:
     return [then[each.id] for each in found if each.id in then]
 
 
+async def withdrawn_then(canon: Canon, space: SpaceId) -> Sequence[Any]:
+    """Return the items that were known at the canon's viewpoint and that an undo withdrew later."""
+    if canon.now is None or not canon.viewpoint.is_past:
+        return ()
+    return [*(await Narrowing(canon=canon.now, view=canon.viewpoint).withdrawn(space)).values()]
+
+
 async def require_there(canon: Canon, thing: Thing) -> Any:
     """Return the item as it was at the canon's viewpoint.
 
@@ -111,6 +128,7 @@ class Narrowing:
     canon: Canon
     view: Viewpoint
     _positions: dict[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
+    _withdrawn: dict[SpaceId, Mapping[str, Any]] = field(default_factory=dict[SpaceId, Any])
 
     def of(self, view: V) -> V:
         """Wrap a view of the store for the viewpoint."""
@@ -137,54 +155,59 @@ class Narrowing:
             self._positions[space] = await self.canon.ledger.position_at(space, at)
         return self._positions[space]
 
+    async def withdrawn(self, space: SpaceId) -> Mapping[str, Any]:
+        """Return the items of a space that were known, and that an undo withdrew later."""
+        if space not in self._withdrawn:
+            until = await self.position(space)
+            self._withdrawn[space] = await withdrawn_later(self.canon, space, until)
+        return self._withdrawn[space]
+
+    async def withdrawn_from(self, name: str, asked: Sequence[Any]) -> list[Any]:
+        """Return the withdrawn items that the list `name` had, for its first argument."""
+        kind, parent = _LISTS.get(name, (None, ""))
+        if kind is None or not self.view.is_past or not asked:
+            return []
+        of, found = asked[0], list[Any]()
+        around = (
+            () if is_dataclass(of) else (await self.canon.store_of_all.state.things((of,))).values()
+        )
+        spaces: Any = getattr(of, "spaces", None) or {getattr(e, "space", e.id) for e in around}
+        for space in spaces:
+            every = (await self.withdrawn(space)).values()
+            fits = getattr(of, "matches", lambda each: getattr(each, parent) == of)
+            found += [each for each in every if isinstance(each, kind) and fits(each)]
+        return found
+
+    async def _counted(self, scene: Scene, then: Scene, until: Position) -> Scene:
+        """Return a scene with the number of turns that it had."""
+        gone = await self.withdrawn(scene.space)
+        own = [e.index + 1 for e in gone.values() if isinstance(e, Turn) and e.scene_id == scene.id]
+        turns = await turns_until(self.canon, scene, until)
+        return replace(then, turn_count=max((turns, *own)))
+
     async def _known(self, things: Mapping[str, Any]) -> dict[str, Any]:
         """Return the items as they were recorded; spaces stay, and erased items stay erased."""
         past: dict[str, Any] = {}
         for space in {each.space for each in things.values()}:
             until = await self.position(space)
             here = {i: each for i, each in things.items() if each.space == space}
+            may_go = any(isinstance(each, (*WITHDRAWN, Tombstone)) for each in here.values())
+            gone = await self.withdrawn(space) if may_go else {}
+            past |= {i: gone[i] for i in here if i in gone}
+            here = {i: each for i, each in here.items() if i not in gone}
             kept = [i for i, each in here.items() if isinstance(each, _VERSIONED)]
             past |= await self.canon.state.things_as_known_at(kept, until) if kept else {}
-            past |= {
-                i: await self._undone(each, until)
-                for i, each in here.items()
-                if isinstance(each, Space)
-                or (not isinstance(each, _VERSIONED) and each.position <= until)
+            others = {i: e for i, e in here.items() if i not in kept}
+            others = {
+                i: e for i, e in others.items() if isinstance(e, Space) or e.position <= until
             }
+            changed = {i: e for i, e in others.items() if isinstance(e, Scene | Proposal)}
+            changed = {i: e for i, e in changed.items() if e.changed_at > until}
+            past |= others | await as_recorded(self.canon, space, changed, until)
+            for each in others.values():
+                if isinstance(each, Scene):
+                    past[each.id] = await self._counted(each, past[each.id], until)
         return {i: past[i] for i in things if i in past and not isinstance(past[i], Tombstone)}
-
-    async def _undone(self, thing: Any, until: Position) -> Any:
-        """Return a scene or proposal, of which no version is stored, without later outcomes."""
-        if not isinstance(thing, Scene | Proposal):
-            return thing
-        known_at = self.view.known_at
-        if known_at is None:
-            last = await self.canon.ledger.read(thing.space, after=Position(until - 1), limit=1)
-            known_at = last[0].recorded_at if last else Instant(0)
-        undone: Any = thing
-        match thing:
-            case Scene(completed_at=done, updated_at=updated) if updated > known_at:
-                turns = await self._turns(thing, until)
-                undone = replace(thing, turn_count=turns, updated_at=known_at)
-                if thing.changed_at > until and (done is None or done > known_at):
-                    unsaid: Any = dict.fromkeys(("summary", "gm_notes", "completed_at"))
-                    undone = replace(undone, status=SceneStatus.ACTIVE, outcomes=(), **unsaid)
-            case Proposal(decision=decision, review=review) if thing.changed_at > until:
-                if review is not None and review.decided_at > known_at:
-                    undone = replace(undone, review=None)
-                if decision is None or decision.decided_at > known_at:
-                    undone = replace(undone, status=ProposalStatus.PENDING, decision=None)
-        return undone
-
-    async def _turns(self, scene: Scene, until: Position) -> int:
-        """Return the number of turns that a scene had at a position, by bisection."""
-        least, most = 0, scene.turn_count
-        while least < most:
-            middle, documents = (least + most) // 2, self.canon.store_of_all.documents
-            found = await documents.turns(scene.id, after=middle - 1, limit=1)
-            then = [each.index for each in found if each.position <= until]
-            least, most = (then[0] + 1, most) if then else (least, middle)
-        return least
 
     async def _holding(
         self, things: dict[str, Any], moment: Moment, *, by_id: bool
@@ -223,7 +246,7 @@ class Narrowing:
         told = (e.scene_id for e in things.values() if isinstance(e, Turn | Memory))
         of = {each for each in told if each} - known.keys()
         more: Mapping[str, Any] = await self.canon.state.things(of) if of else {}
-        return {**known, **more}
+        return {**known, **(await self._known(more) if self.view.is_past else more)}
 
     async def _until(self, entity: Entity) -> Position | None:
         return await self.position(entity.space) if self.view.is_past else None
@@ -248,16 +271,22 @@ class _Then:
 
         async def then(*args: Any, **kwargs: Any) -> Any:
             query = args[0] if args and is_dataclass(args[0]) else None
+            gone = await narrowing.withdrawn_from(name, args)
             if query is not None and hasattr(query, "offset"):
                 wide, fits = _widened(cast("Any", query), narrowing.view)
-                return await _walked(narrowing, paged(ask, wide), fits, query)
+                return await _walked(narrowing, paged(ask, wide), fits, query, gone)
             if "offset" in kwargs:
                 cut = SimpleNamespace(limit=kwargs.pop("limit"), offset=kwargs.pop("offset"))
-                return await _walked(narrowing, partial(ask, *args, **kwargs), _any, cut)
-            if (last := kwargs.pop("last", None)) is not None:
-                every = await _answer(narrowing, await ask(*args, last=WALKED_MAX), name)
-                return every[max(0, len(every) - last) :]
-            return await _answer(narrowing, await ask(*args, **kwargs), name)
+                return await _walked(narrowing, partial(ask, *args, **kwargs), _any, cut, gone)
+            last = kwargs.pop("last", None)
+            found = (
+                await ask(*args, **kwargs) if last is None else await ask(*args, last=WALKED_MAX)
+            )
+            after, limit = kwargs.get("after", -1), kwargs.get("limit", WALKED_MAX)
+            if gone := [each for each in gone if each.index > after]:  # turns
+                found = sorted((*found, *gone), key=lambda each: each.index)[:limit]
+            every = await _answer(narrowing, found, name)
+            return every if last is None else every[max(0, len(every) - last) :]
 
         return then
 
@@ -271,7 +300,11 @@ async def _recorded(
 
 
 async def _walked(
-    narrowing: Narrowing, ask: Callable[..., Any], fits: Callable[[Any], bool], page: Any
+    narrowing: Narrowing,
+    ask: Callable[..., Any],
+    fits: Callable[[Any], bool],
+    page: Any,
+    gone: Sequence[Any],
 ) -> Page[Any]:
     """Return a page of the items that are there and fit the query.
 
@@ -284,6 +317,8 @@ async def _walked(
         every += part.items
         total = part.total if part.items else len(every)
     left = total - len(every)
+    if gone:
+        every = sorted((*every, *gone), key=lambda e: (e.position, getattr(e, "index", 0)))
     then = await narrowing.then(every)
     found = [e for i in dict.fromkeys(one.id for one in every) if (e := then.get(i)) and fits(e)]
     if left and page.offset >= len(found):

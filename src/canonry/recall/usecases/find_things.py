@@ -11,12 +11,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import there_then
+from canonry.canon.session.narrowing import there_then, withdrawn_then
 from canonry.canon.session.what_holds import Viewpoint
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.sources import Source
+from canonry.log.items.scenes import Turn
+from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.passages import STANDING, Collection, passages_of
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
@@ -282,6 +283,9 @@ async def _known(canon: Canon, search: ThingSearch) -> FoundThings:
         pages.append(await canon.state.axioms(search.space, offset=0, **most))
     then = [e for page in pages for e in page.items if getattr(e, "level", None) in STANDING]
     then = [e for e in then if not search.about or search.about & frozenset(about(e))]
+    if FoundKind.PASSAGE in kinds:  # those that an undo has withdrawn since
+        gone = await withdrawn_then(canon, search.space)
+        then += [e for e in gone if isinstance(e, Turn | Snippet)]
     return FoundThings(
         found=await _by_words(canon, search, then),
         degraded=("vectors",),
