@@ -9,13 +9,21 @@ from importlib.resources import files
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, checked, require_few
-from canonry.assistant.rows import Row, filled
+from canonry.assistant.rows import Row, cut, filled, properties_of
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.judging.contents import NOBODY
 from canonry.canon.ports.files import FileHint
-from canonry.canon.queries.names import Mentions, begins_word_of, find_mentioned, may_mean
+from canonry.canon.queries.names import (
+    AS_KNOWN_AT,
+    Mentions,
+    begins_word_of,
+    find_mentioned,
+    may_mean,
+)
 from canonry.canon.session.caller import step
+from canonry.canon.session.commit_change import made_before
 from canonry.canon.session.lookup import account_of
+from canonry.canon.session.narrowing import there_then
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Reply
 from canonry.language.reading.reading import require_days, time_said_in
@@ -25,7 +33,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Scene, Turn
-from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.sources import Snippet, Source, SourceDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, EntityType
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
@@ -50,6 +58,16 @@ from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
 from canonry.values.json_values import encode_json, folded
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
+
+_TOLD_MAX: Final = 3
+"""The most corrections that the first sentences of a reply name."""
+
+
+def in_short(sentences: Sequence[str]) -> str:
+    """Return the first sentences as a text, with the number of the others."""
+    more = f" And {len(sentences) - _TOLD_MAX} more." if len(sentences) > _TOLD_MAX else ""
+    return " ".join(sentences[:_TOLD_MAX]) + more
+
 
 CONFIDENCE: Final = 0.9
 """The confidence of a claim that names none."""
@@ -304,6 +322,36 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[
     return {"does": claim["kind"], **does, "reason": claim.get("says", "")}
 
 
+async def values_corrected(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], made: Sequence[str]
+) -> Mapping[int, str]:
+    """Return a sentence on each corrected field of a known entity, with its value before.
+
+    `made` are items that an earlier try of the call made.
+    """
+    found = await desk.canon.seen_by(desk.caller).things(made)
+    if first := min((getattr(one, "position", 0) for one in found.values()), default=0):
+        desk = await desk.at_viewpoint({AS_KNOWN_AT: str(first - 1)})
+    new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
+    said: dict[int, str] = {}
+    for n, claim in enumerate(claims):
+        if claim["kind"] != "correction" or folded(claim["of"]) in new:
+            continue
+        named = await desk.entity(claim["of"], path=f"/claims/{n}/of")
+        entity = (*await there_then(desk.canon, (named,)), named)[0]
+        name = _SAYS.get(claim["field"], claim["field"])
+        known = {**properties_of(entity), NAME: entity.name}
+        values = [claim["value"], *([known[name]] if known.get(name) else [])]
+        texts = [cut(_written(each), full=False) for each in values]
+        told = " instead of ".join(dict.fromkeys(texts))
+        said[n] = f"{entity.name}'s {name.replace('_', ' ')}: {told}."
+    return said
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else encode_json(value).decode()
+
+
 def require_members(claim: Mapping[str, Any], number: int) -> None:
     """Refuse a claim with members that its kind does not have, or without required ones.
 
@@ -460,6 +508,7 @@ async def record_claims(
             message = f"/claims/{n}/for: only you can read your account. Omit /for."
             raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
     await _require_known(desk, claims)
+    corrected = await values_corrected(desk, claims, await _corrected_before(desk, claims))
     told_by = await _told_by(desk, claims, arguments, dry=dry)
     recorded = await _recorded(desk, claims, told_by, dry=dry)
     rows = [
@@ -467,10 +516,20 @@ async def record_claims(
         for n, one in enumerate(claims)
     ]
     good = sum(row["verdict"] == "accepted" for row in rows)
-    reply: Row = {"accepted": good, "of": len(rows), "verdicts": rows}
+    right = [corrected[n] for n in corrected if rows[n]["verdict"] == "accepted"]
+    reply: Row = filled({"note": in_short(right)})
+    reply |= {"accepted": good, "of": len(rows), "verdicts": rows}
     if any("raw_fields" in row for row in rows):
         reply["hint"] = _RAW
     return {"written": False, **reply} if dry else reply
+
+
+async def _corrected_before(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the sources that an earlier try of the call made for its corrections."""
+    wrong = [n for n, claim in enumerate(claims) if claim["kind"] == "correction"]
+    tries = [step(desk.caller, f"claim {n}") for n in wrong]
+    made = [await made_before(desk.canon, one, desk.space.id, SourceDraft) for one in tries]
+    return [source.id for sources in made for source in sources]
 
 
 async def _told_by(

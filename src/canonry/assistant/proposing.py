@@ -11,11 +11,13 @@ from canonry.assistant.claims import (
     ClaimReading,
     briefly,
     evidence_of,
+    in_short,
     in_words_of_claims,
     record_claims,
     require_members,
     restated,
     upkeep_of,
+    values_corrected,
 )
 from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
 from canonry.assistant.reviewing import judge_waiting
@@ -377,6 +379,7 @@ async def _upkeep(
     asking = step(desk.caller, "upkeep")
     kept = await made_before(desk.canon, asking, desk.space.id, ProposalDraft)
     ids: Sequence[str] = [each.id for each in kept]
+    corrected = await values_corrected(desk, claims, ids)
     if not ids:
         asked = await _asked(desk, claims, cited, said)
         ids = () if dry else await ask_upkeep(desk.canon, asking, desk.space.id, asked)
@@ -389,7 +392,8 @@ async def _upkeep(
             rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, reason)
         else:
             rows[n]["proposal"] = proposal_id
-    reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    reply: Row = filled({"note": in_short([*corrected.values()])})
+    reply |= {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
     if decides and not dry and (more := await judge_waiting(desk, [row["id"] for row in rows])):
         reply["judged_again"] = more
     if dry or not decides:

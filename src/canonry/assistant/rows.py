@@ -265,14 +265,20 @@ def _about(thing: Thing, names: Names) -> Row:
     return {"about": [names[i].name for i in ids if i in names]}
 
 
-def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
+def properties_of(entity: Entity) -> dict[str, Any]:
+    """Return the fields of an entity, also those that its schema could not take."""
     start = len(FRAGMENT_PREFIX)
     raw = {
         name[start:]: policy_of(name).show(elements)["value"]
         for name, elements in entity.snapshot.items()
         if name.startswith(FRAGMENT_PREFIX)
     }
-    given = {**raw, **entity.properties}
+    own = {DESCRIPTION: entity.description} if entity.description else {}
+    return {**raw, **entity.properties, **own}
+
+
+def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
+    given = properties_of(entity)
     told = given.pop(DESCRIPTION, None)
     some = list(given.items())[: None if full else _PROPERTIES]
     said = f"{told}; " if isinstance(told, str) and told else ""

@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
+from canonry.gateway.principal import KEY_META, Principal
 from tests.said import said
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.toolsets.canon.playing import at_the_desk
@@ -307,3 +308,61 @@ async def test_a_corrected_fact_gives_back_what_its_words_had_ended() -> None:
     await corrected(desk, first, "Zed Kay owns a mule")
 
     assert (await told_of(desk, "Petrel"))[2] == ["Ana Fox owns Petrel"]
+
+
+FIELDS: dict[str, Any] = {"kind": "entity", "name": "Bea", "type": "character"}
+
+
+@pytest.mark.parametrize("space", ["Saltmere", "account"])
+async def test_a_corrected_field_names_the_value_before(space: str) -> None:
+    desk = a_desk(user="ann")
+    await desk.saltmere()
+    entity = {**FIELDS, "fields": {"birthday": "1989-05-03", "pets": ["Rex", "Tom"]}}
+    await desk.call("propose", claims=[entity], said="She is here.", space=space)
+
+    async def note(*claims: tuple[str, Any], **more: Any) -> Any:
+        wrong = [
+            {"kind": "correction", "of": "Bea", "field": field, "value": value, "says": "No."}
+            for field, value in claims
+        ]
+        return (await desk.call("propose", claims=wrong, space=space, **more)).get("note")
+
+    dry = await note(("birthday", "1990-05-03"), dry_run=True)
+    assert dry == "Bea's birthday: 1990-05-03 instead of 1989-05-03."
+    assert await note(("birthday", "1990-05-03")) == dry
+    assert await note(("shoe_size", "38")) == "Bea's shoe size: 38."
+    assert await note(("pets", ["Rex"])) == 'Bea\'s pets: ["Rex"] instead of ["Rex","Tom"].'
+    several = await note(*((f"f{n}", str(n)) for n in range(5)))
+    assert several == "Bea's f0: 0. Bea's f1: 1. Bea's f2: 2. And 2 more."
+    assert await note(("name", "Beata")) == "Bea's name: Beata instead of Bea."
+
+
+async def test_a_refused_correction_of_a_field_names_no_value() -> None:
+    desk = a_desk(user="ann")
+    invoice = {"type": "invoice", "number": "7", "total": "12.00 EUR"}
+    reply = await desk.call("tell", space="account", records=[invoice])
+    (row,) = reply["entities"]
+    claim = {"kind": "correction", "of": row["id"], "field": "schema_version", "value": "2"}
+
+    reply = await desk.call("propose", claims=[claim], space="account")
+
+    assert reply["accepted"] == 0
+    assert "note" not in reply
+
+
+@pytest.mark.parametrize("space", ["Saltmere", "account"])
+async def test_a_correction_that_is_sent_again_says_the_same(space: str) -> None:
+    desk = a_desk(user="ann")
+    await desk.saltmere()
+    entity = {**FIELDS, "fields": {"birthday": "1989-05-03"}}
+    await desk.call("propose", claims=[entity], said="She is here.", space=space)
+    claim = {"kind": "correction", "of": "Bea", "field": "birthday", "value": "1990-05-03"}
+    by = Principal(agent_id="solo", agent_type="Solo", user="ann", authorities=None)
+    call = {"claims": [claim], "space": space}
+
+    first, second = [
+        (await desk.gateway.call("propose", call, by, {KEY_META: "again"})).body for _ in range(2)
+    ]
+
+    assert first["note"] == "Bea's birthday: 1990-05-03 instead of 1989-05-03."
+    assert second == first
