@@ -78,7 +78,11 @@ async def looked_for(
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
     found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
     shown = found[page.offset : page.offset + page.limit]
-    reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
+    gone = frozenset[str]().union(*(each.retracted for each in results))
+    rows = await found_rows(desks, shown, page, text)
+    marked = ({**row, "level": CanonLevel.RETCONNED.value} for row in rows)
+    rows = [mark if row["id"] in gone else row for row, mark in zip(rows, marked, strict=True)]
+    reply = fitted(rows, page, len(found))
     reply.pop("total")  # a search has no total
     if searched := searched_in(results):
         reply["searched"] = searched

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.cited_words import is_cited
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.paging import every_item, every_match, every_turn
@@ -428,9 +429,10 @@ async def plan_erasure(
     """Plan the erasure of an item; nothing is changed.
 
     `also_called` are names of the item that were never recorded. `with_mentions` also erases the
-    mentions of the kinds in `MENTIONING`. For an erased item, the plan is what that erasure
-    covered: erasing again completes an erasure that was interrupted after its tombstone. Its
-    recorded names are gone, so only `also_called` is searched for.
+    mentions of the kinds in `MENTIONING`, such as the words that only this item cites. For an
+    erased item, the plan is what that erasure covered: erasing again completes an erasure that was
+    interrupted after its tombstone. Its recorded names are gone, so only `also_called` is searched
+    for.
 
     Raises:
         InvalidInput: `erase.kind`, items of this kind cannot be erased.
@@ -458,6 +460,8 @@ async def plan_erasure(
         names += recorded
     await with_proposals(canon, thing.space, group, found)
     mentions = await find_mentions(canon, thing.space, names, beside=frozenset(found))
+    if isinstance(thing, Fact | Event | Relation):
+        mentions = (*await _words_for(canon, thing), *mentions)
     if with_mentions:
         found |= {each.id: each.kind for each in mentions if each.kind in MENTIONING}
         await with_proposals(canon, thing.space, group, found)
@@ -468,6 +472,14 @@ async def plan_erasure(
         counts=Counter(found.values()),
         mentions=tuple(each for each in stay if each.id not in found),
     )
+
+
+async def _words_for(canon: Canon, thing: Fact | Event | Relation) -> Sequence[Mention]:
+    """Return the turns and passages that no standing item cites besides this one."""
+    cited = (await canon.state.things({each.ref for each in thing.evidence})).values()
+    words = [one for one in cited if isinstance(one, Turn | Snippet)]
+    alone = [one for one in words if not await is_cited(canon, one, (thing,))]
+    return [Mention(kind=THING_KINDS[type(one)], id=one.id) for one in alone]
 
 
 async def erase(

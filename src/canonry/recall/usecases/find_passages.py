@@ -1,11 +1,14 @@
 """Find passages by words, meaning and time, for questions of any length."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.cited_words import retracted_words
 from canonry.canon.session.spoken_times import calendar_of
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
@@ -48,7 +51,7 @@ from canonry.recall.domain.questions import (
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.errors import Unavailable
-from canonry.values.ids import Space
+from canonry.values.ids import EntityId, Space
 from canonry.values.moments import DAY, Instant
 
 # The times of passages, and their distance from the time in a question.
@@ -353,7 +356,9 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         **called,
         **await called_in(canon, query.spaces, _about(placed.values()) - called.keys()),
     }
-    standing, services = (*words.hits, *placed.values()), canon.service(RecallServices)
+    services = canon.service(RecallServices)
+    gone = await _retracted(canon, query, {*hits, *placed})
+    standing = [hit for hit in (*words.hits, *placed.values()) if hit.id not in gone]
     ranked = rank_passages(
         words.asked,
         _candidates(
@@ -383,6 +388,17 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         degraded=(*no_meaning, *no_words, *no_look),
         behind=0 if services.recall is None else services.recall.behind,
     )
+
+
+async def _retracted(canon: Canon, query: TextQuery, ids: AbstractSet[str]) -> Container[str]:
+    """Return the passages that only retracted items cite, which are no answer."""
+    if query.collection not in {Collection.SCENES, Collection.SNIPPETS} or not ids:
+        return ()
+    named = frozenset[EntityId]()
+    for space in query.spaces if query.spaces is not None and len(query.spaces) == 1 else ():
+        mentions = await find_mentioned(canon, space, query.text)
+        named = frozenset(each for each in mentions.found.values() if each is not None)
+    return await retracted_words(canon, query.spaces, ids, named)
 
 
 async def _second_round(

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.cited_words import retracted_words
 from canonry.canon.session.narrowing import there_then, withdrawn_then
 from canonry.canon.session.what_holds import Viewpoint
 from canonry.log.entries import Thing
@@ -78,10 +79,12 @@ class ThingSearch:
 class FoundThings:
     """The items with their strength in [0, 1), best first.
 
-    `truncated`: not all items were searched. `behind` counts commits without vectors.
+    `truncated`: not all items were searched. `behind` counts commits without vectors. `retracted`
+    are words that only retracted items cite.
     """
 
     found: Sequence[tuple[Thing, float]]
+    retracted: frozenset[str] = frozenset()
     degraded: tuple[str, ...] = ()
     behind: int = 0
     truncated: bool = False
@@ -112,10 +115,11 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
         parts.append(await _taken_back(canon, search))
         best |= _best(search, parts[-1:])
     when = TimesAsked() if past else read_times(search.text, GREGORIAN, None)
+    gone = frozenset[str]().union(*(part.retracted for part in parts))
     ordered = sorted(
         best.values(),
         key=lambda e: (
-            _never_was(e[0]),
+            e[0].id in gone or _never_was(e[0]),
             _is_past(e[0], when, canon.viewpoint),
             -e[1],
             e[0].position,
@@ -124,6 +128,7 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     )
     return FoundThings(
         found=ordered[: search.limit],
+        retracted=gone,
         degraded=degraded_of(*(part.degraded for part in parts)),
         behind=max(part.behind for part in parts),
         truncated=any(part.truncated for part in parts),
@@ -250,8 +255,8 @@ async def _documents(canon: Canon, search: ThingSearch) -> FoundThings:
 
 
 async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
-    """Return retracted facts, which no index has any more."""
-    if FoundKind.FACT not in search.kinds:
+    """Return retracted facts, which no index has any more, and the words that only they cite."""
+    if search.kinds.isdisjoint({FoundKind.FACT, FoundKind.PASSAGE}):
         return FoundThings(found=())
     query = FactQuery(
         spaces=frozenset((search.space,)),
@@ -260,8 +265,13 @@ async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
         limit=PAGE_MAX,
     )
     page = await canon.state.facts(query)
-    found = await _by_words(canon, search, page.items)
-    return FoundThings(found=found, truncated=page.total > PAGE_MAX)
+    cited = {each.ref for fact in page.items for each in fact.evidence}
+    if FoundKind.PASSAGE not in search.kinds:
+        cited.clear()
+    words = await retracted_words(canon, query.spaces, cited, frozenset()) if cited else {}
+    found = await _by_words(canon, search, (*page.items, *words.values()))
+    gone = frozenset(words)
+    return FoundThings(found=found, truncated=page.total > PAGE_MAX, retracted=gone)
 
 
 async def _known(canon: Canon, search: ThingSearch) -> FoundThings:

@@ -1,0 +1,107 @@
+"""Words that only retracted items cite: evidence for them, and no answer to a question."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.lookup import commit_at
+from canonry.canon.session.narrowing import narrowed
+from canonry.language.texts.stems import stems_of
+from canonry.log.canon import ids_of
+from canonry.log.entries import CallUndone
+from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.scenes import Turn
+from canonry.log.items.sources import Snippet
+from canonry.readmodels.passages import STANDING
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery, Spaces
+from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.ids import EntityId
+from canonry.values.provenance import CanonLevel
+
+Citing: TypeAlias = Fact | Event | Relation
+_WORDS: Final = (Turn, Snippet)
+
+
+async def retracted_words(
+    canon: Canon, spaces: Spaces, ids: Collection[str], named: frozenset[EntityId]
+) -> Mapping[str, Turn | Snippet]:
+    """Return those of these turns and passages that retracted items cite, and no standing one.
+
+    A document or scene that is cited as a whole counts for the passages with all words of the item.
+    Retracted relations are looked for among those of the entities in `named`. Words that were
+    recorded before an undone call are as if it had not been made.
+    """
+    if canon.now is not None:
+        canon = narrowed(canon.now, replace(canon.viewpoint, at=None, scene=None))
+    state, level, some = canon.state, CanonLevel.RETCONNED, _bounds(spaces)
+    found: list[Citing] = [*(await state.facts(FactQuery(level=level, **some))).items]
+    found += (await state.events(EventQuery(level=level, **some))).items
+    if named:
+        found += (await state.relations(RelationQuery(entities=named, **some))).items
+    by: defaultdict[str, list[Citing]] = defaultdict(list)
+    for one in (each for each in found if each.level is level):
+        for cited in one.evidence:
+            by[cited.ref].append(one)
+    if not by:
+        return {}
+    gone: dict[str, Turn | Snippet] = {}
+    for thing in (await canon.covering(spaces).things(ids)).values():
+        if not isinstance(thing, _WORDS):
+            continue
+        whole = by.get(thing.scene_id if isinstance(thing, Turn) else thing.source_id, ())
+        citing = [*by.get(thing.id, ()), *[e for e in whole if await _share(canon, thing, e) == 1]]
+        before = [one for one in citing if one.position != thing.position]
+        undone = [one.id for one in before if await _is_undone(canon, one)]
+        left = [one for one in citing if one.id not in undone]
+        if left and not await is_cited(canon, thing, left):
+            gone[thing.id] = thing
+    return gone
+
+
+def _bounds(spaces: Spaces) -> dict[str, Any]:
+    return {"spaces": spaces, "limit": PAGE_MAX}
+
+
+async def _share(canon: Canon, words: Turn | Snippet, thing: Citing) -> float:
+    """Return the share of the significant words of an item, or of its names, in a passage."""
+    text = getattr(thing, "statement", "") or getattr(thing, "title", "")
+    if isinstance(thing, Relation):
+        ends = await canon.within(thing.space).roots((thing.from_id, thing.to_id))
+        text = " ".join(each.name for each in ends.values())
+    stems = {*stems_of(text)}
+    return len(stems & {*stems_of(words.text)}) / (len(stems) or 1)
+
+
+async def _is_undone(canon: Canon, thing: Citing) -> bool:
+    commit = await commit_at(canon, thing.space, thing.changed_at)
+    return commit is not None and isinstance(commit.entries[0], CallUndone)
+
+
+async def is_cited(canon: Canon, words: Turn | Snippet, beside: Sequence[Citing]) -> bool:
+    """Tell whether a standing item cites the words, besides these items.
+
+    Looked at are the items of the same entities, and those that were made with these. An item that
+    corrects one of these has its evidence, which counts if it has as many words of the right item.
+    """
+    ids, entities = set[str](), set[EntityId]()
+    for one in beside:
+        commit = await commit_at(canon, one.space, one.position)
+        ids.update(i for entry in (commit.entries if commit else ()) for i in ids_of(entry)[:1])
+        entities.update((one.from_id, one.to_id) if isinstance(one, Relation) else one.involved)
+    some = {**_bounds(frozenset(one.space for one in beside)), "entities": frozenset(entities)}
+    near: list[Any] = [*(await canon.covering(some["spaces"]).things(ids)).values()]
+    if entities:
+        near += (await canon.state.facts(FactQuery(**some))).items
+        near += (await canon.state.events(EventQuery(**some))).items
+        near += (await canon.state.relations(RelationQuery(**some))).items
+    known = {one.id for one in beside}
+    for one in near:
+        if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
+            continue
+        wrong = [each for each in beside if getattr(each, "replaced_by", None) == one.id]
+        shares = [await _share(canon, words, each) for each in (one, *wrong)]
+        if words.id in {each.ref for each in one.evidence} and shares[0] >= max(shares):
+            return True
+    return False

@@ -1,0 +1,256 @@
+"""Words that only retracted items cite are evidence for them, and no answer to a question."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.app.embedded import open_embedded
+from canonry.assistant import CANON
+from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.narrative.toolset import NARRATIVE
+from canonry.testing.worlds import HandClock, a_caller
+from tests.toolsets.canon.kit import Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+
+PEOPLE = [{"kind": "entity", "name": n, "type": "character"} for n in ("Zed Kay", "Ana Fox")]
+PLACES = [{"kind": "entity", "name": name, "type": "location"} for name in ("Mill", "Inn")]
+WRONG: dict[str, dict[str, Any]] = {
+    "fact": {"kind": "fact", "says": "Zed Kay smuggles opium"},
+    "event": {"kind": "event", "says": "Zed Kay sold opium", "who": ["Zed Kay"]},
+    "state": {"kind": "state", "of": "Zed Kay", "tags": ["opium eater"]},
+    "relation": {"kind": "relation", "from": "Zed Kay", "type": "LOCATED_IN", "to": "Mill"},
+}
+RIGHT = {"kind": "fact", "says": "Zed Kay smuggles tea"}
+SAID = "Zed Kay brought the opium to the Mill."
+
+
+async def a_town(desk: Desk | None = None) -> Desk:
+    desk = desk or a_desk()
+    await desk.saltmere()
+    await desk.call("propose", claims=[*PEOPLE, *PLACES], said="They are here.")
+    return desk
+
+
+async def made(desk: Desk, *claims: dict[str, Any], **more: Any) -> list[str]:
+    more = more or {"said": SAID}
+    reply = await desk.call("propose", claims=[*claims], **more)
+    assert reply["accepted"] == len(claims), reply
+    return [str(row["id"]) for row in reply["verdicts"]]
+
+
+async def retcon(desk: Desk, *ids: str) -> None:
+    for one in ids:
+        await desk.call("decide", verdict="retcon", of=[one], reason="It was never true.")
+
+
+async def answers(desk: Desk, text: str = "opium", **then: Any) -> dict[str, list[str]]:
+    """The words with `opium` in each read, and in `find` the levels of its rows."""
+    asked = f"What about Zed Kay and the {text}?"
+    found = (await desk.call("find", text=asked, limit=50, **then))["found"]
+    brief = (await desk.call("context", question=asked, **then))["brief"]
+    space = (await desk.call("spaces"))["spaces"][0]["id"]
+    more: list[str] = []
+    for collection in () if then else ("snippet_chunks", "scene_chunks"):
+        call = {
+            "collection": collection,
+            "query_text": f"Zed Kay {text}",
+            "filters": {"universe_id": space},
+        }
+        result = await desk.gateway.call("qdrant_semantic_search", call, principal(desk))
+        assert result.error is None, result.text
+        more += [line for line in json.dumps(result.body).split('"') if text in line]
+    return {
+        "holds": [r["says"] for r in found if text in r.get("says", "") and "level" not in r],
+        "retracted": [r["says"] for r in found if text in r.get("says", "") and "level" in r],
+        "context": [line for line in brief.split("\n")[1:] if text in line],
+        "search": [line for line in more if len(line) > len(text)],
+    }
+
+
+def principal(desk: Desk) -> Principal:
+    return Principal(
+        agent_id="solo",
+        agent_type="ContextAssembly",
+        user=desk.user,
+        spaces=None,
+        world=None,
+        characters=frozenset(),
+        authorities=None,
+    )
+
+
+NOWHERE = {"holds": [], "context": [], "search": []}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+async def test_words_of_a_retracted_item_answer_no_question(kind: str) -> None:
+    desk = await a_town()
+    (wrong,) = await made(desk, WRONG[kind])
+    head = str(max(position for _, position in await desk.heads()))
+    before = await answers(desk)
+    assert SAID in before["holds"]
+    assert before["context"]
+    assert before["search"]
+
+    await retcon(desk, wrong)
+
+    after = await answers(desk)
+    assert {name: after[name] for name in NOWHERE} == NOWHERE
+    assert (SAID in after["retracted"]) is (kind in {"fact", "state"})
+    assert (await desk.call("why", of=wrong))["because"][0]["says"] == SAID
+    then = await answers(desk, as_known_at=head)
+    assert SAID in then["holds"]
+
+
+@pytest.mark.parametrize("call", ["replaces", "correction"])
+async def test_the_words_of_a_corrected_fact_are_not_those_of_the_right_one(call: str) -> None:
+    desk = await a_town()
+    said = "Zed Kay smuggles opium, they say."
+    (wrong,) = await made(desk, WRONG["fact"], said=said)
+
+    if call == "replaces":
+        await made(desk, {**RIGHT, "replaces": wrong}, said="It was tea.")
+    else:
+        await made(desk, {"kind": "correction", "of": wrong, "value": RIGHT["says"]}, said="No.")
+
+    after = await answers(desk)
+    assert {name: after[name] for name in NOWHERE} == NOWHERE
+    found = (await desk.call("find", text="tea"))["found"]
+    assert RIGHT["says"] in [row["says"] for row in found]
+
+
+async def test_misread_words_stay_the_evidence_of_the_right_fact() -> None:
+    desk = await a_town()
+    said = "Zed Kay was born on 3 May 1990."
+    wrong = {"kind": "fact", "says": "Zed Kay was born on 3 May 1989"}
+    (wrong_id,) = await made(desk, wrong, said=said)
+
+    right = {"kind": "correction", "of": wrong_id, "value": "Zed Kay was born on 3 May 1990"}
+    await made(desk, right, said="I misread it.")
+
+    found = (await desk.call("find", text="When was Zed Kay born?"))["found"]
+    assert [row.get("level") for row in found if row.get("says") == said] == [None]
+
+
+async def test_words_that_a_standing_item_cites_stay_an_answer() -> None:
+    desk = await a_town()
+    other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
+    wrong, _ = await made(desk, WRONG["fact"], other)
+
+    await retcon(desk, wrong)
+
+    assert SAID in (await answers(desk))["holds"]
+
+
+async def test_words_are_an_answer_again_when_the_item_holds_again() -> None:
+    desk = await a_town()
+    (wrong,) = await made(desk, WRONG["fact"])
+    await retcon(desk, wrong)
+    assert (await answers(desk))["holds"] == []
+
+    await desk.call("decide", verdict="undo")
+
+    assert SAID in (await answers(desk))["holds"]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_an_undone_claim_leaves_a_document_as_it_was_before(*, whole: bool) -> None:
+    desk = await a_town()
+    told = await desk.call("tell", title="Log", text=f"{SAID} The sea was calm.")
+    cited = "Log" if whole else told["passages"][0]["id"]
+    before = await answers(desk)
+
+    await made(desk, WRONG["fact"], evidence=[cited])
+    await desk.call("decide", verdict="undo")
+    assert (await answers(desk))["holds"] == before["holds"]
+    await made(desk, WRONG["fact"])
+    await desk.call("decide", verdict="undo")
+
+    assert (await answers(desk))["holds"] == before["holds"]
+
+
+async def test_a_document_that_is_cited_as_a_whole_keeps_its_other_passages() -> None:
+    desk = await a_town()
+    paragraphs = ("Zed Kay smuggles opium by night.", "The opium house is in Bree.")
+    for n, text in enumerate(paragraphs):
+        await desk.call("tell", title=f"Log {n}", text=text)
+    (wrong,) = await made(desk, WRONG["fact"], evidence=["Log 0", "Log 1"])
+
+    await retcon(desk, wrong)
+
+    assert (await answers(desk))["holds"] == [paragraphs[1]]
+
+
+async def test_turns_that_only_a_retracted_item_cites_are_no_answer_but_stay_in_their_scene() -> (
+    None
+):
+    desk = await a_town()
+    turns = [{"by": "Ana Fox", "text": SAID}, {"by": "gm", "text": "The bell rings."}]
+    told = await desk.call("tell", scene="Night", turns=turns)
+    (wrong,) = await made(desk, WRONG["fact"], evidence=[told["turns"][0]["id"]])
+
+    await retcon(desk, wrong)
+
+    after = await answers(desk)
+    assert {name: after[name] for name in NOWHERE} == NOWHERE
+    assert SAID in str((await desk.call("get", of="Night"))["turns_said"])
+
+
+async def test_a_secret_retraction_takes_no_words_from_those_who_do_not_know_it() -> None:
+    desk = await a_town()
+    ana = (await desk.call("get", of="Ana Fox"))["id"]
+    player = a_desk("Reader", desk, characters=frozenset({ana}))
+    (wrong,) = await made(desk, WRONG["fact"])
+    secret = {**RIGHT, "replaces": wrong, "for": ["gm"]}
+    await made(desk, secret, said="It was tea all along.")
+
+    assert (await answers(desk))["holds"] == []
+    found = (await player.call("find", text="Zed Kay opium"))["found"]
+    assert [row.get("level") for row in found if "opium" in row.get("says", "")] == [None, None]
+
+
+async def test_words_cited_by_a_secret_item_stay_for_those_who_know_it() -> None:
+    desk = await a_town()
+    ana = (await desk.call("get", of="Ana Fox"))["id"]
+    player = a_desk("Reader", desk, characters=frozenset({ana}))
+    told = await desk.call("tell", title="Log", text=SAID)
+    passage = told["passages"][0]["id"]
+    secret = {**WRONG["fact"], "for": ["gm"]}
+    (hidden,) = await made(desk, secret, evidence=[passage])
+    await retcon(desk, hidden)
+
+    assert (await answers(desk))["holds"] == []
+    found = (await player.call("find", text="opium"))["found"]
+    assert [(row["says"], row.get("level")) for row in found] == [(SAID, None)]
+
+
+async def test_erasing_a_fact_lists_the_words_that_only_it_cites_and_erases_them_on_request(
+    tmp_path: Path,
+) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        desk = await a_town(
+            Desk(store.canon, Gateway(store.canon, [CANON, NARRATIVE]), HandClock())
+        )
+        other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
+        wrong, _ = await made(desk, WRONG["fact"], other)
+        assert not (await plan_erasure(store.canon, "fact", wrong)).mentions
+        (alone,) = await made(
+            desk, {"kind": "fact", "says": "Ana Fox eats opium"}, said="She does."
+        )
+
+        plan = await plan_erasure(store.canon, "fact", alone)
+        assert [each.kind for each in plan.mentions] == ["snippet"]
+        plan = await plan_erasure(store.canon, "fact", alone, with_mentions=True)
+        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+
+        found = await desk.call("find", text="She does eat opium Ana Fox", limit=50)
+        assert "She does." not in str(found)
+        assert "eats" not in str(found)
+    finally:
+        await store.close()
