@@ -32,6 +32,7 @@ QUERIES: Final = frozenset(
 LOOKING_BEYOND: Final = {
     "canon/session/canon.py": "makes the lookups of a caller",
     "canon/session/narrowing.py": "returns what a caller looks up to an earlier state",
+    "canon/session/cited_words.py": "asks for the items of the spaces that a caller searches",
     "canon/session/unversioned.py": "folds the log again, from entries that the viewer may see",
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",

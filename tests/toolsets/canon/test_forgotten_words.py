@@ -84,7 +84,7 @@ def principal(desk: Desk) -> Principal:
     )
 
 
-NOWHERE = {"holds": [], "context": [], "search": []}
+NOWHERE: dict[str, list[str]] = {"holds": [], "context": [], "search": []}
 
 
 @pytest.mark.parametrize("kind", WRONG)

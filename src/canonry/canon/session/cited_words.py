@@ -35,11 +35,8 @@ async def retracted_words(
     """
     if canon.now is not None:
         canon = narrowed(canon.now, replace(canon.viewpoint, at=None, scene=None))
-    state, level, some = canon.state, CanonLevel.RETCONNED, _bounds(spaces)
-    found: list[Citing] = [*(await state.facts(FactQuery(level=level, **some))).items]
-    found += (await state.events(EventQuery(level=level, **some))).items
-    if named:
-        found += (await state.relations(RelationQuery(entities=named, **some))).items
+    level = CanonLevel.RETCONNED
+    found = await _stated(canon, spaces, frozenset(), named, level)
     by: defaultdict[str, list[Citing]] = defaultdict(list)
     for one in (each for each in found if each.level is level):
         for cited in one.evidence:
@@ -60,8 +57,22 @@ async def retracted_words(
     return gone
 
 
-def _bounds(spaces: Spaces) -> dict[str, Any]:
-    return {"spaces": spaces, "limit": PAGE_MAX}
+async def _stated(
+    canon: Canon,
+    spaces: Spaces,
+    entities: frozenset[EntityId],
+    ends: frozenset[EntityId],
+    level: CanonLevel | None = None,
+) -> list[Citing]:
+    """Return facts and events of these entities, all if there are none, and relations of `ends`."""
+    state, most = canon.state, PAGE_MAX
+    facts = FactQuery(spaces=spaces, entities=entities, level=level, limit=most)
+    events = EventQuery(spaces=spaces, entities=entities, level=level, limit=most)
+    found: list[Citing] = [*(await state.facts(facts)).items, *(await state.events(events)).items]
+    if ends:
+        relations = RelationQuery(spaces=spaces, entities=ends, limit=most)
+        found += (await state.relations(relations)).items
+    return found
 
 
 async def _share(canon: Canon, words: Turn | Snippet, thing: Citing) -> float:
@@ -90,12 +101,9 @@ async def is_cited(canon: Canon, words: Turn | Snippet, beside: Sequence[Citing]
         commit = await commit_at(canon, one.space, one.position)
         ids.update(i for entry in (commit.entries if commit else ()) for i in ids_of(entry)[:1])
         entities.update((one.from_id, one.to_id) if isinstance(one, Relation) else one.involved)
-    some = {**_bounds(frozenset(one.space for one in beside)), "entities": frozenset(entities)}
-    near: list[Any] = [*(await canon.covering(some["spaces"]).things(ids)).values()]
-    if entities:
-        near += (await canon.state.facts(FactQuery(**some))).items
-        near += (await canon.state.events(EventQuery(**some))).items
-        near += (await canon.state.relations(RelationQuery(**some))).items
+    spaces, about = frozenset(one.space for one in beside), frozenset(entities)
+    near: list[Any] = [*(await canon.covering(spaces).things(ids)).values()]
+    near += await _stated(canon, spaces, about, about) if about else ()
     known = {one.id for one in beside}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
