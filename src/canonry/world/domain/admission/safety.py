@@ -8,6 +8,8 @@ from hashlib import sha256
 from typing import Any, Final, Self
 from zlib import crc32
 
+import msgspec
+
 from canonry.canon.canonization.proposals import StagedContent
 from canonry.language.reading.figures import number_of
 from canonry.language.reading.tokens import language
@@ -66,15 +68,9 @@ def likeness(one: SaidBefore, other: SaidBefore) -> float:
 
 def text_of(action: schema.Action) -> str | None:
     """The text by which an action is told apart from others; None for one that may be repeated."""
-    match action.params:
-        case schema.AddLayer(layer_content=text) | schema.Dialogue(text=text):
-            return text
-        case schema.Spawn(name=name, description=text):
-            return f"{name}: {text}"
-        case schema.CreateExit(description=text):
-            return text or ""
-        case _:
-            return None
+    told = schema.COMPARED.get(action.kind)
+    own = msgspec.structs.asdict(action.params)
+    return told and told.format_map({name: value or "" for name, value in own.items()})
 
 
 def digest(value: Any) -> str:
@@ -174,7 +170,7 @@ def too_alike(proposed: schema.Proposed, lately: SaidLately) -> schema.Rejection
 _TOLD: Final = tuple(schema.WORDS["told"].split())
 
 
-def told_texts(params: schema.Strict) -> Iterator[tuple[str, str]]:
+def told_texts(params: schema.Params) -> Iterator[tuple[str, str]]:
     """Every text of an action that would be told, with the field that it is in."""
     for name in _TOLD:
         value = getattr(params, name, None)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib.resources import files
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
@@ -281,77 +281,6 @@ class Strict(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, om
     """A value without any field that it does not declare."""
 
 
-class MoveAction(Strict, frozen=True):
-    """Somebody goes through an exit."""
-
-    mover_id: NameText
-    direction: Direction
-
-
-class TransferAction(Strict, frozen=True):
-    """An item goes from one to another; `quantity` splits a stack."""
-
-    item_id: NameText
-    from_holder_id: NameText
-    to_holder_id: NameText
-    quantity: Amount | None = None
-
-
-class AddLayer(Strict, frozen=True):
-    """A text lies upon a place, both ticks included."""
-
-    location_id: NameText
-    layer_type: LayerType
-    layer_content: Prose
-    from_tick: Ticks | None = None
-    to_tick: Ticks | None = None
-    replaces: NameText | None = None
-
-
-class CreateExit(Strict, frozen=True):
-    """A way opens, and the way back unless it leads one way only."""
-
-    from_location_id: NameText
-    direction: Direction
-    to_location_id: NameText
-    description: Prose | None = None
-    travel_duration_ms: Duration | None = None
-    one_way: bool = False
-    hidden: bool = False
-    blocked: Prose | None = None
-    requires_item: NameText | None = None
-
-
-class RemoveExit(Strict, frozen=True):
-    """A way that a proposal opened closes."""
-
-    from_location_id: NameText
-    direction: Direction
-
-
-class Dialogue(Strict, frozen=True):
-    """A character says something to a player; it may be false."""
-
-    npc_id: NameText
-    player_id: NameText
-    text: Prose
-
-
-class ApplyCondition(Strict, frozen=True):
-    """Somebody is in a condition, for a while or until it is removed."""
-
-    target_id: NameText
-    condition: WordsText
-    duration_ms: Duration | None = None
-
-
-class RemoveCondition(Strict, frozen=True):
-    """Somebody is in a condition no longer."""
-
-    target_id: NameText
-    condition: WordsText
-
-
 class CombatEffect(Strict, frozen=True):
     """Effect of a round on one participant."""
 
@@ -360,89 +289,53 @@ class CombatEffect(Strict, frozen=True):
     amount: Amount
 
 
-class ResolveCombat(Strict, frozen=True):
-    """A round of a fight is over; it changes the resource `health` of those who have one."""
-
-    round_number: Amount
-    participant_ids: Annotated[list[NameText], Meta(min_length=1, max_length=PEOPLE_MAX)]
-    effects: Annotated[list[CombatEffect], Meta(max_length=PEOPLE_MAX * 2)]
-
-
-class Spawn(Strict, frozen=True):
-    """A character or an item comes to be at a place."""
-
-    location_id: NameText
-    entity_type: Literal["character", "item"]
-    name: WordsText
-    description: Prose
-    tags: Annotated[list[WordsText], Meta(max_length=20)] = []
-    faction_id: NameText | None = None
-
-
-class Spend(Strict, frozen=True):
-    """Somebody has less of a resource."""
-
-    owner_id: NameText
-    resource: WordsText
-    amount: Amount
+_KINDS: Final[Mapping[str, Any]] = {
+    "amount": Amount,
+    "direction": Direction,
+    "duration": Duration,
+    "effects": Annotated[list[CombatEffect], Meta(max_length=PEOPLE_MAX * 2)],
+    "flag": bool,
+    "layer type": LayerType,
+    "name": NameText,
+    "people": Annotated[list[NameText], Meta(min_length=1, max_length=PEOPLE_MAX)],
+    "prose": Prose,
+    "spawned type": Literal["character", "item"],
+    "tags": Annotated[list[WordsText], Meta(max_length=20)],
+    "tick": Ticks,
+    "words": WordsText,
+}
+Params: TypeAlias = Any
+"""The parameters of an action, as `actions.toml` declares them for its type."""
 
 
-class GenerateAmbience(Strict, frozen=True):
-    """A mood is wanted for a place."""
+def _parameter(name: str, written: str | Mapping[str, Any]) -> tuple[Any, ...]:
+    if isinstance(written, str):
+        kind, _, nothing = written.partition(" or ")
+        return (name, _KINDS[kind] | None, None) if nothing else (name, _KINDS[kind])
+    return (name, _KINDS[written["is"]], written["default"])
 
-    location_id: NameText
+
+def _parameters(name: str, table: Mapping[str, Any]) -> type[Strict]:
+    fields = [_parameter(*each) for each in table.items()]
+    made: Any = msgspec.defstruct(name, fields, bases=(Strict,), module=__name__, frozen=True)
+    return cast("type[Strict]", made)
 
 
-Params: TypeAlias = (
-    MoveAction
-    | TransferAction
-    | AddLayer
-    | CreateExit
-    | RemoveExit
-    | Dialogue
-    | ApplyCondition
-    | RemoveCondition
-    | ResolveCombat
-    | Spawn
-    | Spend
-    | GenerateAmbience
-)
-"""Effect of an action, selected by its type."""
-
-ACTION_TYPES: Final[Mapping[str, type[Params]]] = {
-    "Mover.Move": MoveAction,
-    "Item.Transfer": TransferAction,
-    "Layer.Add": AddLayer,
-    "Exit.Create": CreateExit,
-    "Exit.Remove": RemoveExit,
-    "NPC.Dialogue": Dialogue,
-    "Condition.Apply": ApplyCondition,
-    "Condition.Remove": RemoveCondition,
-    "Combat.Resolve": ResolveCombat,
-    "Entity.Spawn": Spawn,
-    "Resource.Spend": Spend,
-    "Ambience.Generate": GenerateAmbience,
+_ACTIONS: Final = tomllib.loads(files(__package__).joinpath("actions.toml").read_text("utf-8"))
+ACTION_TYPES: Final[Mapping[str, type[Strict]]] = {
+    kind: _parameters(name, _ACTIONS["parameters"][name])
+    for kind, name in _ACTIONS["actions"].items()
 }
 """The closed list of actions."""
+COMPARED: Final[Mapping[str, str]] = _ACTIONS["compared"]
+"""The texts by which actions are told apart from others, with the parameters in them."""
+_ActionType: TypeAlias = Literal[tuple(ACTION_TYPES)]  # type: ignore[valid-type] # it is in the file
 
 
 class ActionAsSent(Strict, frozen=True):
     """An action whose parameters are judged by its type."""
 
-    action_type: Literal[
-        "Mover.Move",
-        "Item.Transfer",
-        "Layer.Add",
-        "Exit.Create",
-        "Exit.Remove",
-        "NPC.Dialogue",
-        "Condition.Apply",
-        "Condition.Remove",
-        "Combat.Resolve",
-        "Entity.Spawn",
-        "Resource.Spend",
-        "Ambience.Generate",
-    ]
+    action_type: _ActionType
     scope_key: ScopeKey
     params: dict[str, Any]
 

@@ -43,6 +43,7 @@ from canonry.world.domain.admission.schema import (
     Action,
     KnownSpot,
     Laid,
+    Params,
     Proposed,
     Rejection,
     apart,
@@ -227,7 +228,7 @@ HEALTH: Final = "health"
 """The resource that damage takes and healing gives; who has none left is dead."""
 
 
-async def _move(stage: Stage, move: schema.MoveAction) -> None:
+async def _move(stage: Stage, move: Params) -> None:
     mover = await stage.find(move.mover_id, "moverId", Person)
     stage.require_own(mover, "moverId")
     await stage.require_scope(home_of(mover))
@@ -260,7 +261,7 @@ def _place(holder: Person | KnownSpot) -> EntityId | None:
     return holder.id if isinstance(holder, KnownSpot) else holder.place
 
 
-async def _transfer(stage: Stage, new: schema.TransferAction) -> None:
+async def _transfer(stage: Stage, new: Params) -> None:
     stack = await stage.find(new.item_id, "itemId", Stack)
     giver = await _holder(stage, new.from_holder_id, "fromHolderId")
     taker = await _holder(stage, new.to_holder_id, "toHolderId")
@@ -299,7 +300,7 @@ async def _split(
     stage.happen((got, giver.id, taker.id, place, stack.id), "", quantity=count)
 
 
-async def _say(stage: Stage, said: schema.Dialogue) -> None:
+async def _say(stage: Stage, said: Params) -> None:
     speaker = await stage.find(said.npc_id, "npcId", Person)
     listener = await stage.find(said.player_id, "playerId", Person)
     if speaker.kind is not WorldType.CHARACTER or listener.kind is not WorldType.PLAYER:
@@ -312,16 +313,14 @@ async def _say(stage: Stage, said: schema.Dialogue) -> None:
     stage.happen((speaker.id, listener.id, speaker.place), said.text, text=said.text)
 
 
-async def _change_condition(
-    stage: Stage, change: schema.ApplyCondition | schema.RemoveCondition
-) -> None:
+async def _change_condition(stage: Stage, change: Params) -> None:
     target = await stage.find(change.target_id, "targetId", Person)
     await stage.require_scope(home_of(target), ("loc", target.place))
     stage.require(not_here(target), "targetId")
     held = change.condition in target.conditions_at(stage.tick)
     conditions = dict(target.conditions)
     conditions.pop(change.condition, None)
-    if isinstance(change, schema.ApplyCondition):
+    if stage.action.kind == "Condition.Apply":
         if held:
             reason = f"{target.name} already has this condition."
             stage.refuse("condition.held", reason, "condition")
@@ -333,7 +332,7 @@ async def _change_condition(
     stage.observe(target, "conditions", conditions, change.condition)
 
 
-async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
+async def _fight(stage: Stage, fight: Params) -> None:
     """Apply a round of a fight, at the location of its first participant."""
     here: EntityId | None = None
     taking_part: list[EntityId] = []
@@ -360,7 +359,7 @@ async def _fight(stage: Stage, fight: schema.ResolveCombat) -> None:
     stage.happen((*taking_part, here), effects, round=fight.round_number)
 
 
-async def _spend(stage: Stage, spent: schema.Spend) -> None:
+async def _spend(stage: Stage, spent: Params) -> None:
     owner = await stage.find(spent.owner_id, "ownerId", Person)
     stage.require_own(owner, "ownerId")
     await stage.require_scope(home_of(owner))
@@ -375,7 +374,7 @@ NEW_LAYER: Final = EntityId("")
 """The id of a layer of which nobody has one yet."""
 
 
-async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
+async def _add_layer(stage: Stage, layer: Params) -> None:
     spot = await stage.find(layer.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     if layer.layer_type is LayerType.BASE:
@@ -414,7 +413,7 @@ async def _add_layer(stage: Stage, layer: schema.AddLayer) -> None:
     stage.happen((spot.id,), layer.layer_content, **told)
 
 
-async def _create_exit(stage: Stage, new: schema.CreateExit) -> None:
+async def _create_exit(stage: Stage, new: Params) -> None:
     start = await stage.find(new.from_location_id, "fromLocationId", KnownSpot)
     target = await stage.find(new.to_location_id, "toLocationId", KnownSpot)
     needed = new.requires_item
@@ -453,7 +452,7 @@ async def _require_way_back(
         stage.refuse("exit.way-back-taken", reason, "oneWay")
 
 
-async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
+async def _remove_exit(stage: Stage, old: Params) -> None:
     start = await stage.find(old.from_location_id, "fromLocationId", KnownSpot)
     await stage.require_scope(("loc", start.id))
     way = (await stage.ways(start.id)).get(old.direction)
@@ -467,7 +466,7 @@ async def _remove_exit(stage: Stage, old: schema.RemoveExit) -> None:
     stage.happen((start.id, way.to), "", direction=str(old.direction))
 
 
-async def _spawn(stage: Stage, new: schema.Spawn) -> None:
+async def _spawn(stage: Stage, new: Params) -> None:
     spot = await stage.find(new.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     draft, faction = stage.draft, new.faction_id
@@ -488,25 +487,25 @@ async def _spawn(stage: Stage, new: schema.Spawn) -> None:
     stage.happen((EntityId(key), spot.id), new.description)
 
 
-async def _ask_for_ambience(stage: Stage, wanted: schema.GenerateAmbience) -> None:
+async def _ask_for_ambience(stage: Stage, wanted: Params) -> None:
     spot = await stage.find(wanted.location_id, "locationId", KnownSpot)
     await stage.require_scope(("loc", spot.id))
     stage.happen((spot.id,), "")
 
 
-_PLAYS: Final[Mapping[type, Callable[[Stage, Any], Awaitable[None]]]] = {
-    schema.MoveAction: _move,
-    schema.TransferAction: _transfer,
-    schema.AddLayer: _add_layer,
-    schema.CreateExit: _create_exit,
-    schema.RemoveExit: _remove_exit,
-    schema.Dialogue: _say,
-    schema.ApplyCondition: _change_condition,
-    schema.RemoveCondition: _change_condition,
-    schema.ResolveCombat: _fight,
-    schema.Spawn: _spawn,
-    schema.Spend: _spend,
-    schema.GenerateAmbience: _ask_for_ambience,
+_PLAYS: Final[Mapping[str, Callable[[Stage, Any], Awaitable[None]]]] = {
+    "Mover.Move": _move,
+    "Item.Transfer": _transfer,
+    "Layer.Add": _add_layer,
+    "Exit.Create": _create_exit,
+    "Exit.Remove": _remove_exit,
+    "NPC.Dialogue": _say,
+    "Condition.Apply": _change_condition,
+    "Condition.Remove": _change_condition,
+    "Combat.Resolve": _fight,
+    "Entity.Spawn": _spawn,
+    "Resource.Spend": _spend,
+    "Ambience.Generate": _ask_for_ambience,
 }
 
 
@@ -522,7 +521,7 @@ async def play_actions(draft: WorldDraft, proposed: Proposed) -> Rejection | Non
         return refused
     try:
         for number, action in enumerate(proposed.actions):
-            play = _PLAYS[type(action.params)]
+            play = _PLAYS[action.kind]
             await play(Stage(draft, proposed, behalf, number, action), action.params)
     except _ActionRefusedError as error:
         return error.rejection
