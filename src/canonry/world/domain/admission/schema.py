@@ -198,37 +198,15 @@ def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
     return None
 
 
-# Claims in a text. The patterns are few and plain, because prose must pass: an exit that opens or
-# leads somewhere, an item that the reader finds or gets, a character who arrives or leaves.
+# Claims in a text, by the patterns of `words.toml`.
 
-_WAY: Final = (
-    r"(?:door|doorway|gate|passage|passageway|path|tunnel|bridge|stair(?:s|case|way)?|ladder"
-    r"|portal|trapdoor|exit|archway|hatch)s?"
-)
-_NEW: Final = (
-    rf"\b(?:a|an|another|the)\s+(?:(?:new|hidden|secret|second|magical|unseen|narrow)\s+)+{_WAY}\b"
-)
-_OPENS: Final = r"\b(?:appears?|opens?|opened|leads?|has appeared|forms?|is revealed|now)\b"
-_WAYS: Final = re.compile(rf"{_NEW}[^.!?]*{_OPENS}|{_OPENS}[^.!?]*{_NEW}", re.IGNORECASE)
-_LEADS: Final = re.compile(
-    rf"\b(?:a|an)\s+(?:\w+\s+)?{_WAY}\b[^.!?,;]*\bleads?\b[^.!?,;]*?"
-    rf"\b({'|'.join(Direction)})\b",
-    re.IGNORECASE,
-)
-_ITEM: Final = re.compile(
-    r"\byou\s+(?:now\s+)?(?:find|receive|gain|obtain|are given|pick up|acquire)"
-    r"\s+(?:an?|the|\d+)\b",
-    re.IGNORECASE,
-)
-_ARRIVES: Final = re.compile(
-    r"(?:^|[.!?]\s+)(?:The\s+)?[A-Z]\w+(?:\s+[A-Z]\w+)?\s+"
-    r"(?:arrives|comes in|enters|walks in|joins you|departs|has arrived)\b"
-)
-_UNREAL: Final = re.compile(
-    r"\b(?:no|not|never|nobody|nothing|without|if|as if|as though|like|dreams?|imagin\w+|perhaps"
-    r"|maybe|would|could|rumou?r\w*|legend|once|used to)\b|\?",
-    re.IGNORECASE,
-)
+_CLAIMS: Final = WORDS["claims"]
+_UNREAL: Final = re.compile(_CLAIMS["unreal"], re.IGNORECASE)
+_PATTERNS: Final = [
+    (re.compile(pattern.format_map(_CLAIMS["parts"])), each["rule"], each["reason"])
+    for each in _CLAIMS["false"]
+    for pattern in each["patterns"]
+]
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
@@ -238,17 +216,10 @@ def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
     for sentence in _SENTENCE.findall(text):
         if _UNREAL.search(sentence):
             continue
-        leads = _LEADS.search(sentence)
-        astray = leads is not None and Direction(leads[1].lower()) not in known
-        if _WAYS.search(sentence) or astray:
-            reason = "The text mentions an exit that does not exist."
-            return refusal("text.claims-way", reason)
-        if _ITEM.search(sentence):
-            reason = "The text gives the reader an item that nobody has transferred."
-            return refusal("text.claims-item", reason)
-        if _ARRIVES.search(sentence.strip()):
-            reason = "In the text somebody arrives or leaves without having moved."
-            return refusal("text.claims-arrival", reason)
+        for pattern, rule, reason in _PATTERNS:
+            found = pattern.search(sentence.strip())
+            if found and found.groupdict().get("direction", "").lower() not in known:
+                return refusal(rule, reason)
     return None
 
 
