@@ -156,7 +156,7 @@ def _reported(told: str) -> int:
 
 
 def _claims(
-    text: str, words: Sequence[SpokenWord], names: "NamesByStem", *, is_open: bool
+    text: str, words: Sequence[SpokenWord], names: "NamesByStems", *, is_open: bool
 ) -> Iterator[Claim]:
     you = False
     for part in _parts(words):
@@ -191,49 +191,41 @@ def _parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
         yield tuple(current)
 
 
-NamesByStem = Mapping[str, Sequence[tuple[tuple[str, ...], Nameable, bool]]]
-"""Names by the stem of their last word: all stems, the item, and whether it is the full name."""
+NamesByStems = Mapping[tuple[str, ...], Sequence[Nameable]]
+"""The items that some stems in a row name, those with the whole name first."""
 
 
-def _names(known: Sequence[Nameable]) -> NamesByStem:
-    found: dict[str, list[tuple[tuple[str, ...], Nameable, bool]]] = {}
-    for thing in known:
-        for stems, whole in _ways_to_say(thing):
-            found.setdefault(stems[-1], []).append((stems, thing, whole))
-    return {
-        last: sorted(each, key=lambda told: (-len(told[0]), not told[2]))
-        for last, each in found.items()
-    }
+def _names(known: Sequence[Nameable]) -> NamesByStems:
+    found: dict[tuple[str, ...], list[Nameable]] = {}
+    for place in (0, 1):
+        for thing in known:
+            for stems in _ways_to_say(thing)[place]:
+                found.setdefault(stems, []).append(thing)
+    return found
 
 
 @lru_cache(maxsize=8_192)
-def _ways_to_say(thing: Nameable) -> tuple[tuple[tuple[str, ...], bool], ...]:
+def _ways_to_say(thing: Nameable) -> tuple[Sequence[tuple[str, ...]], Sequence[tuple[str, ...]]]:
+    """Return the stems of the whole name, and each stem that names the item by itself."""
     words = [lemma(word.text) for word in words_in(thing.name)]
     whole = tuple(word for i, word in enumerate(words) if i or word not in {"the", "a"})
     if not whole:  # of signs, or an article alone: no word of a narration names it
-        return ()
+        return (), ()
     heads = called(thing).heads
     if thing.kind == "location":
         heads = frozenset(whole[-1:]) if "of" not in whole else frozenset(whole[:1])
-    single = ((head,) for head in sorted(heads) if (head,) != whole)
-    return ((whole, True), *((each, False) for each in single))
+    return (whole,), [(head,) for head in sorted(heads) if (head,) != whole]
 
 
-def _named(words: Sequence[SpokenWord], names: NamesByStem) -> Iterator[Named]:
+def _named(words: Sequence[SpokenWord], names: NamesByStems) -> Iterator[Named]:
     stems = [lemma(word.text) for word in words]
-    taken: set[int] = set()
-    found: list[Named] = []
-    for length in range(_NAME_WORDS, 0, -1):
-        for end in range(length, len(stems) + 1):
-            start = end - length
-            if taken & set(range(start, end)):
-                continue
-            said = tuple(stems[start:end])
-            things = [thing for each, thing, _ in names.get(said[-1], ()) if each == said]
-            if things:
-                taken |= set(range(start, end))
-                found += [Named(thing=thing, start=start, end=end) for thing in things]
-    yield from sorted(found, key=lambda each: each.start)
+    start = 0
+    while start < len(stems):
+        ends = range(min(start + _NAME_WORDS, len(stems)), start, -1)
+        end = next((end for end in ends if tuple(stems[start:end]) in names), None)
+        for thing in names[tuple(stems[start:end])] if end is not None else ():
+            yield Named(thing=thing, start=start, end=end or start)
+        start = end or start + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,27 +87,24 @@ def by_noun(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenClause:
 def by_result(clause: SpokenClause) -> SpokenClause:
     """A clause that says how something ends up, by that: who pulls a door open opens it."""
     said = [word.text for word in clause.rest]
-    if clause.form is None:
+    form = clause.form
+    if form is None or form.verb not in GROUPS["forces"]:
         return clause
-    if clause.form.verb == "move" and [word.text for word in clause.words[-2:]] == _FOR_IT:
-        return replace(clause, form=replace(clause.form, verb="flee"), rest=())
-    if clause.form.verb not in GROUPS["forces"]:
-        return clause
+    if form.verb == "move" and [word.text for word in clause.words[-2:]] == ["for", "it"]:
+        return replace(clause, form=replace(form, verb="flee"), rest=())
     for at in range(len(said)):
         for ending, verb in _RESULTS.items():
             after = said[at + len(ending) :][:1]
             ends = set(after) <= GROUPS["instrument"] or (at == 0 and bool(after))
             if tuple(said[at : at + len(ending)]) == ending and ends:
-                if ending == _DOWN and (clause.form.verb != "put" or at == 0):
+                if verb == "drop" and (form.verb != "put" or at == 0):
                     continue
-                form = replace(clause.form, verb=verb, direction=None, tool_first=False)
+                turned = replace(form, verb=verb, direction=None, tool_first=False)
                 rest = (*clause.rest[:at], *clause.rest[at + len(ending) :])
-                return replace(clause, form=form, rest=rest)
+                return replace(clause, form=turned, rest=rest)
     return clause
 
 
-_FOR_IT: Final = ["for", "it"]
-_DOWN: Final = ("down",)
 _RESULTS: Final = {tuple(said.split("_")): verb for said, verb in TABLES["results"].items()}
 
 
@@ -129,6 +126,7 @@ def without_question(words: Sequence[SpokenWord]) -> Sequence[SpokenWord]:
 
 
 _RESPELLED: Final = 0.1
+_SURELY: Final = 0.89
 PERSONS_FIRST: Final = words_for("kinds", "talk")
 
 
@@ -179,7 +177,6 @@ class _Frame:
         self.said = form.words if form else ()
         self.tool_first = form is not None and form.tool_first
         self.direction = form.direction if form else None
-        self.loose: Direction | None = None
         self.topic: str | None = None
         self.count: int | str | None = None
 
@@ -204,7 +201,6 @@ class _Frame:
             self.verb = by_goal(self.verb, directs[0], *self._goal(segments[1:]))
             if self.verb in {"give", "put"} and secondary is None:
                 secondary = self._secondary(segments[1:])
-        self._settle_way(directs[0])
         self._settle_going(directs[0], named=named)
         if self.verb == "move" and refers_to("thing", directs[0]):
             directs = [None]
@@ -216,7 +212,8 @@ class _Frame:
             self.memory.note(direct)
             frames.append(
                 finished(
-                    self._verb(direct), self.clause, self.hearing,
+                    "examine" if self.verb == "look" and direct is not None else self.verb,
+                    self.clause, self.hearing,
                     direct=direct, secondary=secondary or tool,
                     direction=self.direction or self._way(direct), quantity=self.count or count,
                     topic=self.topic,
@@ -224,12 +221,6 @@ class _Frame:
             )  # fmt: skip
         self.memory.note(secondary)
         return frames
-
-    def _settle_way(self, direct: EntityRef | None) -> None:
-        """Replace "up to" a location by its exit's direction; "up to" a person has none."""
-        if self.loose is not None and self.direction is None:
-            known = direct is not None and (bool(direct.candidates) or direct.id is not None)
-            self.direction = self._way(direct) if known else self.loose
 
     def _settle_going(self, direct: EntityRef | None, *, named: bool) -> None:
         """Read "run" with a target as going, and "move" with an item as pushing."""
@@ -239,10 +230,6 @@ class _Frame:
                 self.verb = "move"
         if self.verb == "move" and named and self.said[0] in TABLES["with_things"]:
             self.verb, self.direction = TABLES["with_things"][self.said[0]], None
-
-    def _verb(self, direct: EntityRef | None) -> str:
-        """Return the verb; looking at an item is examining it."""
-        return "examine" if self.verb == "look" and direct is not None else self.verb
 
     def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
         """Return the target of a movement and the word that introduces it."""
@@ -289,7 +276,7 @@ class _Frame:
             ):
                 kept.append(word)
             elif short and not last and words[at + 1].text in GROUPS["up_to"]:
-                self.loose = way
+                continue  # "up to somebody" leads in no direction
             elif short or last or not _noun_follows(words, at):
                 self.direction = way
             else:
@@ -300,8 +287,6 @@ class _Frame:
         return self._first(segments, words_for("secondary", self.verb), role="secondary")
 
     def _instrument(self, segments: Sequence[Segment]) -> EntityRef | None:
-        if self.verb in {"emote", "give"}:
-            return None
         ref = self._first(segments, GROUPS["instrument"], role="tool")
         return None if self.verb == "talk" and not refers_to("thing", ref) else ref
 
@@ -337,8 +322,6 @@ class _Frame:
             direct = self._first(after, words_for("direct", self.verb))
             if direct is None and self.verb == "flee":
                 direct = self._first(after, words_for("direct", "move"))
-            if self.verb in TABLES["secondary"] and direct == secondary:
-                direct = None
         return direct, secondary
 
     def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
@@ -352,19 +335,12 @@ class _Frame:
         """Split "give Mara the map" into the receiver and the item."""
         for cut in range(1, len(words)):
             got = self._ref(words[:cut], "secondary")
-            fits = (
-                refers_to("person", got) and got is not None and got.confidence >= 1.0 - _RESPELLED
-            )
             pronoun = cut == 1 and words[0].text in GROUPS["pronouns"]
-            if not (fits or pronoun) or words[cut - 1].owns:
-                continue
-            if (
-                not pronoun
-                and words[cut].text not in GROUPS["determiners"] | GROUPS["all"]
-                and counted(words[cut].text) is None
-            ):
-                continue
-            given = self._ref(words[cut:], "direct")
+            sure = refers_to("person", got) and got is not None and got.confidence > _SURELY
+            begins = words[cut].text in GROUPS["determiners"] | GROUPS["all"]
+            noun = begins or counted(words[cut].text) is not None
+            fits = pronoun or (sure and noun and not words[cut - 1].owns)
+            given = self._ref(words[cut:], "direct") if fits else None
             if given is not None and got is not None:
                 self.count = phrase_of(words[cut:]).count
                 return given, got
