@@ -21,9 +21,10 @@ these, and `{ within = "part", only = [...] }` both.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from inspect import signature
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
@@ -273,6 +274,39 @@ def filled(readings: tuple[ArgumentReading, ...], values: Mapping[str, Any]) -> 
     for each in readings:
         found |= values[each.name] if each.fills == "*" else {each.fills: values[each.name]}
     return found
+
+
+Compose = Callable[[dict[str, Any]], dict[str, Any]]
+"""Puts the values of parameters together."""
+
+
+def composed(
+    operation: Callable[..., Any],
+    readings: tuple[ArgumentReading, ...],
+    supplied: Collection[str],
+    **made: Any,
+) -> Compose:
+    """Return a function that makes the dataclasses among an operation's parameters of its values.
+
+    A parameter that is a dataclass, or that one of `made` makes, takes the values that are its
+    fields. Parameters that an argument fills or that are `supplied` otherwise stay as they are.
+    """
+    fills = {each.fills for each in readings}
+    makes: dict[str, Any] = {}
+    for each in signature(operation).parameters.values():
+        fields = getattr(each.annotation, "__dataclass_fields__", None)
+        free = fields is not None and each.name not in {*supplied, *fills}
+        if free and (each.default is each.empty or not fills.isdisjoint({*(fields or ()), "*"})):
+            makes[each.name] = each.annotation
+    makes |= made
+
+    def compose(values: dict[str, Any]) -> dict[str, Any]:
+        for parameter, make in makes.items():
+            names = values.keys() & make.__dataclass_fields__.keys()
+            values[parameter] = make(**{each: values.pop(each) for each in names})
+        return values
+
+    return compose
 
 
 def present_arguments(

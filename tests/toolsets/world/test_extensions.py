@@ -3,7 +3,7 @@
 from canonry.gateway.tables import present_arguments
 from canonry.readmodels.edges import Direction
 from canonry.world.domain.atlas import Exit, Item
-from canonry.world.toolset.shapes import DONE, TABLE, builders_tool
+from canonry.world.toolset.shapes import DONE, TABLE, world_tool
 from canonry.world.usecases.building import create_tie
 
 WAY = TABLE.objects("new_exit", Exit)
@@ -40,7 +40,7 @@ def test_the_schema_is_made_of_the_same_arguments() -> None:
 
 
 def test_a_tool_is_declared_by_what_it_takes_and_answers() -> None:
-    tool = builders_tool("remove-tie", create_tie, DONE)
+    tool = world_tool("remove-tie", create_tie, DONE)
 
     assert tool.title == "Remove tie"
     assert tool.input_schema == TABLE.takes(TABLE.tools["remove-tie"]["takes"])

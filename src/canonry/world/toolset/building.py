@@ -1,44 +1,21 @@
 """Tools that change worlds: builders' tools, ties, and proposals of agents."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.replies import Field, array, obj
-from canonry.gateway.tables import present_arguments
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Reply, Tool
 from canonry.log.items.proposals import Proposal
 from canonry.readmodels.edges import Direction
 from canonry.values.errors import InvalidInput
 from canonry.world.domain.admission.schema import ID_PATTERN, POLICY_VERSION, envelope_schema
-from canonry.world.domain.atlas import (
-    AtlasPart,
-    Exit,
-    Happening,
-    Item,
-    Layer,
-    Mover,
-    Place,
-    Realm,
-    Route,
-)
-from canonry.world.toolset.contract import OVERSEERS
-from canonry.world.toolset.shapes import (
-    DONE,
-    ID,
-    KEY,
-    TABLE,
-    asked_tick,
-    builders_tool,
-    reading_tool,
-    told,
-)
+from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
+from canonry.world.toolset.shapes import DONE, ID, KEY, TABLE, world_tool
 from canonry.world.toolset.views import REALM, TIE
 from canonry.world.usecases.building import (
-    TieBetween,
     create_exit,
     create_part,
     create_route,
@@ -58,21 +35,22 @@ from canonry.world.usecases.proposals.admission import (
     withdraw_proposal,
 )
 from canonry.world.usecases.proposals.settling import decided
-from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
+from canonry.world.usecases.worlds import BoundWorld
 
 TABLE.kinds["new_exits"] = array(TABLE.objects("new_exit", Exit)).but(maxItems=len(Direction))
 
 
-def _part_tool(
-    name: str,
-    kind: Callable[..., AtlasPart],
-    create: Callable[[Canon, Caller, BoundWorld, Any], Awaitable[str]] = create_part,
-) -> Tool:
+def _part_tool(name: str, kind: Callable[..., AtlasPart], **more: bool) -> Tool:
     """A tool that creates a part of the world under a key that the builder may choose."""
-    return builders_tool(name, create, ID, lambda **fields: kind(**{"key": "", **fields}))
+
+    async def create(canon: Canon, caller: Caller, world: BoundWorld, **fields: Any) -> str:
+        part = kind(**{"key": "", **fields})
+        return await create_part(canon, caller, world, part, **more)
+
+    return world_tool(name, create, ID)
 
 
-async def _record(canon: Canon, caller: Caller, world: BoundWorld, fields: Arguments) -> str:
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, **fields: Any) -> str:
     now = {"key": "", "description": "", "tick": world.now}
     return await create_part(canon, caller, world, Happening(**{**now, **fields}))
 
@@ -81,46 +59,22 @@ TABLE.kinds |= {
     "realm_told": Field({"$ref": "#/$defs/realm"}, REALM),
     "tie_told": Field({"$ref": "#/$defs/tie"}, TIE),
 }
-_CONTEXT: Final = TABLE.shape("realm_context")
-
-
-async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = asked_tick(arguments)
-    then = world_at(canon, await bound_world(canon, caller), tick)
-    found = await get_realm_context(then, arguments["realmId"])
-    return None if found is None else told(then, _CONTEXT(found))
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool("get-realm-context", _get_realm_context, _CONTEXT.schema),
-    builders_tool("create-tie", create_tie, DONE, TieBetween),
-    builders_tool("remove-tie", remove_tie, DONE, TieBetween),
-    builders_tool("create-route", create_route, DONE, Route),
-    builders_tool("remove-route", end_route, DONE, Route),
+    world_tool("get-realm-context", get_realm_context, "realm_context"),
+    world_tool("create-tie", create_tie, DONE),
+    world_tool("remove-tie", remove_tie, DONE),
+    world_tool("create-route", create_route, DONE),
+    world_tool("remove-route", end_route, DONE),
     _part_tool("create-location", Place),
-    builders_tool(
-        "create-exit",
-        lambda canon, caller, world, new: create_exit(canon, caller, world, **new),
-        DONE,
-        lambda key, **way: {"key": key, "way": Exit(**way)},
-    ),
-    builders_tool(
-        "remove-exit",
-        lambda canon, caller, world, old: remove_exit(canon, caller, world, **old),
-        DONE,
-    ),
+    world_tool("create-exit", create_exit, DONE),
+    world_tool("remove-exit", remove_exit, DONE),
     _part_tool("create-realm", Realm),
     _part_tool("create-layer", Layer),
     _part_tool("create-character", Mover),
-    _part_tool("create-player", Mover, partial(create_part, player=True)),
-    builders_tool(
-        "set-status",
-        lambda canon, caller, world, new: set_status(canon, caller, world, **new),
-        DONE,
-        lambda key, **status: {"key": key, "status": status},
-    ),
+    _part_tool("create-player", Mover, player=True),
+    world_tool("set-status", set_status, DONE),
     _part_tool("create-item", Item),
-    builders_tool("record-event", _record, ID),
+    world_tool("record-event", _record, ID),
 )
 
 
@@ -177,66 +131,29 @@ _PROPOSED: Final = {
 _ACCEPTED: Final = obj({"playerId": KEY}, {"actionEnvelope": Field({})})
 
 
-async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    sent = arguments.get("actionEnvelope")
-    return _DECIDED(await propose(canon, caller, world, arguments["playerId"], sent))
-
-
-async def _enqueue(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    decided = await enqueue_world_event(
-        canon,
-        caller,
-        world,
-        arguments["type"],
-        arguments["payload"],
-        key=arguments.get("idempotencyKey"),
-        correlation=arguments.get("correlationId"),
-        due=arguments.get("dueTick"),
-    )
-    return _DECIDED(decided)
-
-
-def _only_by(caller: Caller) -> str | None:
-    return None if caller.actor.agent_type in OVERSEERS else caller.actor.agent_id
-
-
-async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    found = await get_proposal(canon, world, arguments["proposalId"], only_by=_only_by(caller))
-    return None if found is None else _recorded(found)
-
-
-_WANTED: Final = TABLE.readings(TABLE.tools["list-proposals"]["takes"])
-
-
-async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    asked = present_arguments(_WANTED, arguments)
-    cursor, limit = asked.pop("cursor", "0"), asked.pop("limit", PAGE)
-    wanted = WantedProposals(**asked, only_by=_only_by(caller))
+async def _list(
+    canon: Canon,
+    world: BoundWorld,
+    only_by: str | None,
+    cursor: str = "0",
+    limit: int = PAGE,
+    **wanted: Any,
+) -> Reply:
     if not (cursor.isascii() and cursor.isdigit()):
         raise InvalidInput("cursor.malformed", "take the nextCursor of a page", path="/cursor")
-    found, following = await list_proposals(canon, world, wanted, limit=limit, start=int(cursor))
+    asked = WantedProposals(**wanted, only_by=only_by)
+    found, following = await list_proposals(canon, world, asked, limit=limit, start=int(cursor))
     return _PAGE(proposals=found, nextCursor=None if following is None else str(following))
-
-
-async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    named, reason = arguments["proposalId"], arguments["reason"]
-    found = await withdraw_proposal(canon, caller, world, named, reason, only_by=_only_by(caller))
-    return _recorded(found)
 
 
 PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     replace(
-        reading_tool("propose-action", _propose, _DECIDED.schema),
+        world_tool("propose-action", propose, _DECIDED),
         input_schema=_PROPOSED,
         accepted_schema=_ACCEPTED,
     ),
-    reading_tool("enqueue-world-event", _enqueue, _DECIDED.schema),
-    reading_tool("get-proposal", _get, _RECORDED.schema),
-    reading_tool("list-proposals", _list, _PAGE.schema),
-    reading_tool("withdraw-proposal", _withdraw, _RECORDED.schema),
+    world_tool("enqueue-world-event", enqueue_world_event, _DECIDED),
+    world_tool("get-proposal", get_proposal, TABLE.kinds["recorded"]),
+    world_tool("list-proposals", _list, Field(_PAGE.schema)),
+    world_tool("withdraw-proposal", withdraw_proposal, TABLE.kinds["recorded"]),
 )

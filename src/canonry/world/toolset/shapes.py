@@ -4,12 +4,13 @@ import math
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from functools import partial
+from inspect import signature
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.replies import COUNT, INSTANT, INTEGER, TEXT, Field, Shape, array, enum, obj
-from canonry.gateway.tables import FieldTable, present_arguments
+from canonry.gateway.tables import FieldTable, composed, present_arguments
 from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.log.schemas.world_types import (
     ActorKind,
@@ -33,9 +34,9 @@ from canonry.world.domain.narration.violations import NARRATION_MAX, NarrationLi
 from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset.contract import extension_tool
+from canonry.world.toolset.contract import OVERSEERS, extension_tool
 from canonry.world.usecases.proposals.playing import EVENT_NAMES
-from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
+from canonry.world.usecases.worlds import WorldAt, bound_world, world_at
 
 DEPTH_MAX: Final = 5
 LIMIT_MAX: Final = 100
@@ -104,7 +105,8 @@ TABLE: Final = FieldTable(
             {
                 "type": ["number", "string"],
                 "description": "World time in milliseconds; without it now.",
-            }
+            },
+            lambda value: asked_tick({"tick": value}),
         ),
         "tie_kind": word(Tie),
         "utterance": TEXT.but(maxLength=4 * UTTERANCE_MAX),
@@ -124,25 +126,44 @@ def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
     return extension_tool(name, entry, run, takes=takes, gives=gives)
 
 
-def builders_tool(
-    name: str,
-    change: Callable[[Canon, Caller, BoundWorld, Any], Awaitable[Any]],
-    reply: Shape,
-    make: Callable[..., Any] = dict,
-) -> Tool:
-    """A tool of `tools.toml` that changes the world of its caller.
+def world_tool(name: str, operation: Callable[..., Awaitable[Any]], shown: Field | str) -> Tool:
+    """Make a tool from its entry in `tools.toml`, and the use case that it calls.
 
-    `make` makes one value of the arguments, which also has the defaults. `change` is a use case
-    that takes it, and `reply` the shape of what it returns.
+    `operation` takes the arguments by the names of its parameters; a parameter that is a dataclass
+    is made of those that are its fields. By their names it also takes the `canon`, the `caller`,
+    the bound `world`, the world `then` at the tick of the arguments, and `only_by`, whose proposals
+    alone the caller may see. The wrapper `changing` makes the `draft` of the operations that take
+    one. A field, or a shape by its name in the tables, shows the result; None is null.
     """
     entry = TABLE.tools[name]
     readings = TABLE.readings(entry["takes"])
+    gives = TABLE.shape(shown) if isinstance(shown, str) else shown
+    names = signature(operation).parameters.keys() & _SUPPLIED
+    compose = composed(operation, readings, _SUPPLIED)
+    show = gives.render or dict
 
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        read = make(**present_arguments(readings, arguments))
-        return reply(await change(canon, caller, await bound_world(canon, caller), read))
+        values = present_arguments(readings, arguments)
+        tick = values.pop("tick", None) if "then" in names else None
+        asked = compose(values)
+        world = await bound_world(canon, caller) if names & _BOUND else None
+        if "draft" in names:
+            return show(await operation(canon, caller, world, **asked))
+        then = None if world is None else world_at(canon, world, tick)
+        overseer = caller.actor.agent_type in OVERSEERS
+        only_by = None if overseer else caller.actor.agent_id
+        told_of = {"canon": canon, "caller": caller, "world": world, "then": then}
+        given = {n: each for n, each in {**told_of, "only_by": only_by}.items() if n in names}
+        found = await operation(**given, **asked)
+        if found is None:
+            return None
+        return told(then, show(found)) if then and entry.get("hashed", False) else show(found)
 
-    return reading_tool(name, run, reply.schema)
+    return reading_tool(name, run, gives.schema)
+
+
+_BOUND: Final = frozenset(("draft", "then", "world"))
+_SUPPLIED: Final = _BOUND | {"canon", "caller", "only_by"}
 
 
 CONTEXT_META: Final = "dev.canonry/context-hash"

@@ -32,12 +32,11 @@ from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.shapes import (
     FOUND_MAX,
     TABLE,
-    asked_tick,
-    builders_tool,
     clamped,
     name_of,
     number_of,
     reading_tool,
+    world_tool,
 )
 from canonry.world.usecases.lore import (
     CanonicalFact,
@@ -56,7 +55,7 @@ from canonry.world.usecases.speech import (
     parse_to_action_frame,
     read_speech,
 )
-from canonry.world.usecases.worlds import BoundWorld, bound_world, world_at
+from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
 _TEXT_MAX: Final = 512
 _SNIPPET_MAX: Final = 200
@@ -72,13 +71,6 @@ async def _get_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     world = await bound_world(canon, caller)
     name = name_of(arguments, "factId")
     found = None if name is None else await get_canonical_fact(canon, world, name)
-    return None if found is None else _fact(found)
-
-
-async def _get_version(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    version = int(arguments["version"])
-    found = await get_canonical_fact(canon, world, arguments["factId"], version)
     return None if found is None else _fact(found)
 
 
@@ -180,12 +172,11 @@ def _plain(text: str) -> str:
 LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
-    reading_tool("get-fact-version", _get_version, {"$ref": "#/$defs/fact"}),
-    builders_tool(
+    world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _fact)),
+    world_tool(
         "record-lore",
         _record,
         TABLE.shape("recorded_lore", factId=itemgetter(0), version=itemgetter(1)),
-        NewLore,
     ),
 )
 
@@ -217,11 +208,10 @@ _CHECKED: Final = TABLE.shape(
 )
 
 
-async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = asked_tick(arguments)
-    then = world_at(canon, await bound_world(canon, caller), tick)
-    text, player = arguments["narration"], arguments.get("playerId")
-    found = await check_narration(then, text, player, arguments.get("locationId"))
+async def _check(
+    then: WorldAt, text: str, player_id: str | None = None, location: str | None = None
+) -> Reply:
+    found = await check_narration(then, text, player_id, location)
     told = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
     return _CHECKED(found, violations=told)
 
@@ -229,26 +219,9 @@ async def _check(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 _REF: Final = TABLE.shape("ref")
 TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
 _READ: Final = TABLE.shape("read_frames")
-_CLASSIFIED: Final = TABLE.shape("classified")
 _MODERATED: Final = TABLE.shape(
     "moderated", verdict=lambda found: "ok" if found.allowed else "flagged"
 )
-
-
-async def _parse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    said, player = arguments["utterance"], arguments["playerId"]
-    return _READ(
-        await parse_to_action_frame(canon, world, player, said, arguments.get("previous", ()))
-    )
-
-
-async def _classify(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _CLASSIFIED(await read_speech(canon, arguments["utterance"]))
-
-
-async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _MODERATED(await moderate_content(canon, arguments["text"]))
 
 
 _PREVIEW: Final = 240
@@ -283,25 +256,27 @@ async def _roll(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     return _ROLLED(roll(arguments["expression"], arguments["seed"]))
 
 
-async def _can_cast(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = asked_tick(arguments)
-    then = world_at(canon, await bound_world(canon, caller), tick)
-    found = await can_cast_here(then, arguments["playerId"], arguments["spell"])
-    rules = None if found.rules is None else _shown(canon, found.rules)
+async def _can_cast(then: WorldAt, player: str, spell: str) -> Reply:
+    found = await can_cast_here(then, player, spell)
+    rules = None if found.rules is None else _shown(then.canon, found.rules)
     return _CASTABLE(found, rules=rules)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool("parse-to-action-frame", _parse, {**_READ.schema, "$defs": {"ref": _REF.schema}}),
-    reading_tool("classify-intent", _classify, _CLASSIFIED.schema),
-    reading_tool("moderate-content", _moderate, _MODERATED.schema),
-    reading_tool("check-narration", _check, _CHECKED.schema),
+    world_tool(
+        "parse-to-action-frame",
+        parse_to_action_frame,
+        Field({**_READ.schema, "$defs": {"ref": _REF.schema}}, _READ),
+    ),
+    world_tool("classify-intent", read_speech, "classified"),
+    world_tool("moderate-content", moderate_content, _MODERATED),
+    world_tool("check-narration", _check, Field(_CHECKED.schema)),
     reading_tool("lookup-rule", _lookup, _ENTRY.schema),
     reading_tool(
         "search-rules", _search_rules, obj({"results": array(_FOUND), "attribution": TEXT})
     ),
     reading_tool("roll-dice", _roll, _ROLLED.schema),
-    reading_tool("can-cast-here", _can_cast, _CASTABLE.schema),
+    world_tool("can-cast-here", _can_cast, Field(_CASTABLE.schema)),
 )
 
 

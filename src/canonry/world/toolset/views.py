@@ -12,7 +12,6 @@ from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.replies import INTEGER, Field, Shape, array, obj
-from canonry.gateway.tables import present_arguments
 from canonry.gateway.tool import Arguments, Noted, Reply, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
@@ -26,22 +25,20 @@ from canonry.world.domain.checks import person_of
 from canonry.world.toolset.contract import READERS, contract_tool
 from canonry.world.toolset.shapes import (
     DEPTH_MAX,
-    FOUND_MAX,
     LIMIT_MAX,
     TABLE,
     asked_tick,
-    builders_tool,
     clamped,
     name_of,
     number_of,
-    reading_tool,
     told,
+    world_tool,
 )
 from canonry.world.usecases.building import Tied
 from canonry.world.usecases.contexts import (
     TYPES,
-    EventsWanted,
     LocationContext,
+    MoverContext,
     Upon,
     exits_of,
     get_atmosphere,
@@ -51,8 +48,6 @@ from canonry.world.usecases.contexts import (
     search_events,
 )
 from canonry.world.usecases.movement import (
-    Move,
-    Transfer,
     find_route,
     get_spatial_context,
     move_mover,
@@ -61,6 +56,7 @@ from canonry.world.usecases.movement import (
 from canonry.world.usecases.proposals.settling import advance_clock
 from canonry.world.usecases.worlds import (
     INVENTORY_MAX,
+    WorldAt,
     bound_world,
     require_world,
     world_at,
@@ -268,37 +264,22 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     return {"exits": exits_told(exits, await now.places_in(exits))}
 
 
+_MOVED: Final = TABLE.shape(
+    "moved",
+    moverId=lambda moved: moved[0].involved[0],
+    fromLocationId=lambda moved: moved[0].involved[1],
+    toLocationId=lambda moved: moved[0].involved[2],
+    tick=lambda moved: tick_of(moved[0].time_ref),
+    travelDurationMs=lambda moved: moved[0].properties["duration"],
+    clockTick=itemgetter(1),
+)
+_TRANSFERRED: Final = TABLE.shape(
+    "transferred", itemId=itemgetter(0), fromHolderId=itemgetter(1), toHolderId=itemgetter(2)
+)
 MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
-    builders_tool(
-        "move",
-        move_mover,
-        TABLE.shape(
-            "moved",
-            moverId=lambda moved: moved[0].involved[0],
-            fromLocationId=lambda moved: moved[0].involved[1],
-            toLocationId=lambda moved: moved[0].involved[2],
-            tick=lambda moved: tick_of(moved[0].time_ref),
-            travelDurationMs=lambda moved: moved[0].properties["duration"],
-            clockTick=itemgetter(1),
-        ),
-        Move,
-    ),
-    builders_tool(
-        "transfer-item",
-        transfer_item,
-        TABLE.shape(
-            "transferred",
-            itemId=itemgetter(0),
-            fromHolderId=itemgetter(1),
-            toHolderId=itemgetter(2),
-        ),
-        Transfer,
-    ),
-    builders_tool(
-        "advance-clock",
-        lambda canon, caller, world, given: advance_clock(canon, caller, world, **given),
-        Shape(tick=INTEGER.of(int)),
-    ),
+    world_tool("move", move_mover, _MOVED),
+    world_tool("transfer-item", transfer_item, _TRANSFERRED),
+    world_tool("advance-clock", advance_clock, Shape(tick=INTEGER.of(int))),
 )
 
 
@@ -375,8 +356,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
 # View tools. A narrator sees hidden items; a player does not.
 
 TABLE.shape("character", tags=kept("tags", ()))
-_CHARACTER: Final = TABLE.shape("character_context")
-_ROUTE: Final = TABLE.shape("found_route")
 TABLE.shape(
     "layer",
     layerType=itemgetter(0),
@@ -384,76 +363,46 @@ TABLE.shape(
     after=lambda each: each[1][1],
 )
 _CHANGES: Final = TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
-_FOUND: Final = TABLE.shape("found_events")
+_FOUND: Final = TABLE.shape("found_events", events=itemgetter(0), complete=itemgetter(1))
 _HIDDEN: Final = kept("hidden")
 
 
-async def _character(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
-    found = await get_mover_context(then, arguments["characterId"], *MOVERS)
-    return None if found is None else told(then, _CHARACTER(found))
+async def _character(then: WorldAt, name: str) -> MoverContext | None:
+    return await get_mover_context(then, name, *MOVERS)
 
 
-async def _view(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _view(then: WorldAt, name: str) -> LocationContext | None:
     """Return a player's location without hidden exits and absent movers."""
-    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
-    player = await then.find(then.id_of(arguments["playerId"]), WorldType.PLAYER)
+    player = await then.find(then.id_of(name), WorldType.PLAYER)
     location = None if player is None else await then.location_of(player)
     found = None if location is None else await get_location_context(then, location.id)
     if found is None:
         return None
-    seen = replace(
+    return replace(
         found,
         exits=[edge for edge in found.exits if not _HIDDEN(edge)],
         characters=[one for one in found.characters if person_of(one).present],
     )
-    return told(then, CONTEXT(seen))
 
 
-async def _surroundings(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
-    depth = arguments.get("depth", then.world.depth)
-    found = await get_spatial_context(then, arguments.get("locationId"), depth)
+async def _surroundings(
+    then: WorldAt, name: str | None = None, depth: int | None = None
+) -> Reply | None:
+    far = then.world.depth if depth is None else depth
+    found = await get_spatial_context(then, name, far)
     if found is None:
         return None
     warnings = None if found.complete else ["more locations are within reach"]
-    return told(then, NEARBY(found, depth=depth, warnings=warnings))
-
-
-async def _route(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    then = world_at(canon, await bound_world(canon, caller), arguments.get("tick"))
-    origin, goal = arguments["fromLocationId"], arguments["toLocationId"]
-    mover, seen = arguments.get("moverId"), arguments.get("onlySeen", False)
-    found = await find_route(then, origin, goal, mover=mover, seen=seen)
-    return None if found is None else _ROUTE(found)
-
-
-async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    start, end = arguments["fromTick"], arguments.get("toTick")
-    found = await get_changes(canon, world, arguments.get("locationId"), start, end)
-    return None if found is None else _CHANGES(found)
-
-
-_EVENTS: Final = TABLE.readings(TABLE.tools["search-events"]["takes"])
-
-
-async def _events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    asked = present_arguments(_EVENTS, arguments)
-    limit, wanted = asked.pop("limit", FOUND_MAX), EventsWanted(**asked)
-    wanted = replace(wanted, words=wanted.words[: canon.policy.limits.query])
-    found, complete = await search_events(canon, world, wanted, limit)
-    return _FOUND(events=found, complete=complete)
+    return NEARBY(found, depth=far, warnings=warnings)
 
 
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool("get-character-context", _character, _CHARACTER.schema),
-    reading_tool("get-player-view", _view, CONTEXT.schema),
-    reading_tool("get-surroundings", _surroundings, NEARBY.schema),
-    reading_tool("find-route", _route, _ROUTE.schema),
-    reading_tool("get-changes", _changes, _CHANGES.schema),
-    reading_tool("search-events", _events, _FOUND.schema),
+    world_tool("get-character-context", _character, "character_context"),
+    world_tool("get-player-view", _view, CONTEXT),
+    world_tool("get-surroundings", _surroundings, Field(NEARBY.schema)),
+    world_tool("find-route", find_route, "found_route"),
+    world_tool("get-changes", get_changes, _CHANGES),
+    world_tool("search-events", search_events, _FOUND),
 )
 
 

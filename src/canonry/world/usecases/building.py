@@ -715,7 +715,7 @@ async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None
 
 
 @changing
-async def set_status(draft: WorldDraft, key: str, status: Mapping[str, Any]) -> None:
+async def set_status(draft: WorldDraft, /, key: str, **status: Any) -> None:
     """Say how a mover is from now on; the past keeps how they were.
 
     Raises:

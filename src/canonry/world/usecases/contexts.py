@@ -270,7 +270,11 @@ class ChangesBetween:
 
 
 async def get_changes(
-    canon: Canon, world: BoundWorld, location: str | None, start: Tick, end: Tick | None = None
+    canon: Canon,
+    world: BoundWorld,
+    start: Tick,
+    end: Tick | None = None,
+    location: str | None = None,
 ) -> ChangesBetween | None:
     """Return the changes after `start` until `end`; None if the location is missing at one.
 
@@ -320,6 +324,7 @@ def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]
 
 
 LOOKED_AT: Final = 5_000
+FOUND_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,9 +339,10 @@ class EventsWanted:
 
 
 async def search_events(
-    canon: Canon, world: BoundWorld, wanted: EventsWanted, limit: int
+    canon: Canon, world: BoundWorld, wanted: EventsWanted, limit: int = FOUND_MAX
 ) -> tuple[Sequence[Event], bool]:
     """At most `limit` events, the newest first; and whether all were looked at that there are."""
+    wanted = replace(wanted, words=wanted.words[: canon.policy.limits.query])
     entities = frozenset[str]()
     if wanted.involved is not None:
         entities = frozenset((thing_id_of(world.space, wanted.involved),))

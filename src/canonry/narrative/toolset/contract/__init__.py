@@ -4,7 +4,6 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import wraps
-from inspect import signature
 from typing import Any, Final
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
@@ -15,7 +14,7 @@ from canonry.canon.session.spoken_times import in_words
 from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import pointer
 from canonry.gateway.replies import Field, Shape
-from canonry.gateway.tables import CallArguments, filled, read_arguments
+from canonry.gateway.tables import CallArguments, composed, filled, read_arguments
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
@@ -66,10 +65,7 @@ def make_tool(
     readings = TABLE.readings(entry["takes"])
     gives = TABLE.shape(shown) if isinstance(shown, str) else shown
     own = () if not isinstance(gives, Shape) else gives.given
-    read = {each.fills for each in readings}
-    for each in [*signature(operation).parameters.values()][2:]:
-        if hasattr(each.annotation, "__dataclass_fields__") and each.name not in read:
-            made.setdefault(each.name, each.annotation)
+    compose = composed(operation, readings, ("canon", "caller"), **made)
 
     @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -77,10 +73,7 @@ def make_tool(
         asked = filled(readings, values)
         if isinstance(gives, Listing):
             asked.pop("detail", None)
-        for parameter, make in made.items():
-            names = asked.keys() & make.__dataclass_fields__.keys()  # type: ignore[attr-defined]
-            asked[parameter] = make(**{each: asked.pop(each) for each in names})
-        result = await operation(canon, caller, **asked)
+        result = await operation(canon, caller, **compose(asked))
         if isinstance(gives, Listing):
             return await gives(canon, caller, result, arguments)
         if isinstance(gives, Created):

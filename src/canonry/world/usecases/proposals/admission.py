@@ -182,7 +182,7 @@ async def propose(
     caller: Caller,
     world: BoundWorld,
     player: str,
-    sent: Any,
+    sent: Any = None,
     *,
     due: int | None = None,
 ) -> Decided:
