@@ -202,10 +202,15 @@ def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
 
 _CLAIMS: Final = WORDS["claims"]
 _UNREAL: Final = re.compile(_CLAIMS["unreal"], re.IGNORECASE)
+_FALSE: Final = {
+    "way": "The text mentions an exit that does not exist.",
+    "item": "The text gives the reader an item that nobody has transferred.",
+    "arrival": "In the text somebody arrives or leaves without having moved.",
+}
 _PATTERNS: Final = [
-    (re.compile(pattern.format_map(_CLAIMS["parts"])), each["rule"], each["reason"])
-    for each in _CLAIMS["false"]
-    for pattern in each["patterns"]
+    (re.compile(pattern.format_map(_CLAIMS["parts"])), claim)
+    for claim in _FALSE
+    for pattern in _CLAIMS[claim]
 ]
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
@@ -216,10 +221,10 @@ def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
     for sentence in _SENTENCE.findall(text):
         if _UNREAL.search(sentence):
             continue
-        for pattern, rule, reason in _PATTERNS:
+        for pattern, claim in _PATTERNS:
             found = pattern.search(sentence.strip())
             if found and found.groupdict().get("direction", "").lower() not in known:
-                return refusal(rule, reason)
+                return refusal(f"text.claims-{claim}", _FALSE[claim])
     return None
 
 
