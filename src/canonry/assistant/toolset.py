@@ -8,14 +8,7 @@ from canonry.assistant.finding import RESOURCES, SHELVES
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tool import Toolset
 
-_DIALECT: Final = DialectTable(
-    not_allowed="NOT_ALLOWED",
-    not_found="NOT_FOUND",
-    invalid_input="INVALID",
-    conflict="CONFLICT",
-    not_supported="NOT_HERE",
-    unavailable="TRY_AGAIN",
-)
+_DIALECT: Final = DialectTable.of(__package__)
 
 CANON: Final = Toolset(
     **FACE.told(),

@@ -1,8 +1,10 @@
 """Results of calls, the shapes of replies, and the forms of errors."""
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from operator import attrgetter
 from typing import Any, Final
 
@@ -336,6 +338,12 @@ class DialectTable:
     internal: str = "INTERNAL"
     codes: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, package: str, **more: Any) -> "DialectTable":
+        """Read the names from `dialect.toml` of a package."""
+        written = files(package).joinpath("dialect.toml").read_text("utf-8")
+        return cls(**tomllib.loads(written), **more)
 
     def word(self, error: CanonryError) -> str:
         """Return the contract's name of the error."""

@@ -158,15 +158,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-_DIALECT: Final = DialectTable(
-    not_allowed="NOT_ALLOWED",
-    not_found="NOT_FOUND",
-    invalid_input="INVALID_INPUT",
-    conflict="CONFLICT",
-    unavailable="UNAVAILABLE",
-    not_supported="NOT_SUPPORTED",
-    numbers={InvalidInput: INVALID_PARAMS},
-)
+_DIALECT: Final = DialectTable.of(__package__, numbers={InvalidInput: INVALID_PARAMS})
 
 OPERATOR: Final = Toolset(
     **FACE.told(),

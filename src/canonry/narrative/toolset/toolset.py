@@ -51,29 +51,7 @@ EXACT: Final[tuple[Tool, ...]] = (
 """The tools with the complete schemas of their replies, which the tests check."""
 
 
-DIALECT: Final = DialectTable(
-    not_allowed="UNAUTHORIZED",
-    not_found="NOT_FOUND",
-    invalid_input="VALIDATION_ERROR",
-    conflict="CONSTRAINT_VIOLATION",
-    unavailable="TRANSACTION_FAILED",
-    not_supported="NOT_SUPPORTED",
-    codes={
-        "scene.completed": "ALREADY_CANONIZED",
-        "scene.in-progress": "IN_PROGRESS",
-        "limits.rate": "RATE_LIMITED",
-        "proposal.too-many": "RATE_LIMITED",
-        "call.deadline": "DEADLINE_EXCEEDED",
-        "document.too-slow": "DEADLINE_EXCEEDED",
-        "document.no-reader": "UNAVAILABLE",
-        "ledger.busy": "BUSY",
-        "canon.contended": "BUSY",
-        "ledger.closed": "UNAVAILABLE",
-        "ledger.full": "UNAVAILABLE",
-        "text.unavailable": "UNAVAILABLE",
-    },
-    numbers={"scene.completed": -32006},
-).flat
+DIALECT: Final = DialectTable.of(__package__).flat
 """The six error codes of the contract, with their data."""
 
 NARRATIVE: Final = Toolset(

@@ -80,16 +80,7 @@ CODES: Final[Mapping[str, str]] = tomllib.loads(
 `DB_DELETE_FAILED` is not used: no action of the contract deletes, and erasing is not a tool.
 """
 
-_TABLE: Final = DialectTable(
-    not_allowed="UNAUTHORIZED",
-    not_found="ENTITY_NOT_FOUND",
-    invalid_input="VALIDATION_ERROR",
-    conflict="VALIDATION_ERROR",
-    not_supported="VALIDATION_ERROR",
-    unavailable="SERVICE_UNAVAILABLE",
-    codes=CODES,
-    internal="INTERNAL_ERROR",
-)
+_TABLE: Final = DialectTable.of(__package__, codes=CODES)
 _OTHER_TYPE: Final = ("/relationship_type", "enum")
 """The path and keyword of a schema error for an unknown type of relationship."""
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")

@@ -1,6 +1,7 @@
 """The MongoDB database, the translation of its errors, and the gate for appends."""
 
 import asyncio
+import json
 from collections import OrderedDict, deque
 from collections.abc import (
     AsyncIterator,
@@ -14,6 +15,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import pymongo
@@ -130,28 +132,9 @@ _CLOCK_HOLDS: Final = 30.0
 _MAJORITY: Final = ReadConcern("majority")
 _LOCAL: Final = ReadConcern("local")
 
-_INDEXES: Final[Mapping[str, tuple[tuple[tuple[tuple[str, int], ...], bool, bool], ...]]] = {
-    "commits": (
-        ((("commit", 1),), True, False),
-        ((("space", 1), ("recorded_at", 1)), False, False),
-        ((("opens", 1),), False, True),
-        ((("written", 1),), False, False),
-    ),
-    "scenes": (
-        ((("story_id", 1), ("order", 1)), False, False),
-        ((("seen_in", 1), ("status", 1), ("order", 1)), False, False),
-        ((("status", 1), ("created_at", 1)), False, False),
-    ),
-    "turns": (((("scene_id", 1), ("index", 1)), False, False),),
-    "proposed_changes": (
-        ((("scene_id", 1), ("status", 1), ("created_at", 1)), False, False),
-        ((("seen_in", 1), ("status", 1), ("created_at", 1)), False, False),
-    ),
-    "character_memories": (
-        ((("entity_id", 1), ("importance", -1), ("created_at", -1)), False, False),
-    ),
-    "snippets": (((("source_id", 1), ("index", 1)), False, False),),
-}
+_INDEXES: Final[dict[str, list[list[Any]]]] = json.loads(
+    files(__package__).joinpath("indexes.json").read_text("utf-8")
+)
 """By collection: the fields of each index, whether it is unique, and whether it is sparse."""
 
 
@@ -209,7 +192,9 @@ class MongoDatabase:
     async def _prepare(self) -> None:
         for name, indexes in _INDEXES.items():
             for fields, unique, sparse in indexes:
-                await self.collection(name).create_index(list(fields), unique=unique, sparse=sparse)
+                await self.collection(name).create_index(
+                    [*map(tuple, fields)], unique=unique, sparse=sparse
+                )
         stated = {"schema": SCHEMA_VERSION, "encoding": ENCODING_VERSION}
         await self.collection("meta").update_one({"_id": "records"}, {"$max": stated}, upsert=True)
 

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import tomllib
 from base64 import b64decode, b64encode, urlsafe_b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -57,31 +59,10 @@ _ANSWERED: Final = ",".join(
     for each in ("status", "error.type", "hits.total", "hits.hits.fields", "aggregations")
 )
 _DONE: Final = "items.*.status,items.*.error.type"
-_KEYWORD: Final = {"type": "keyword", "norms": False, "doc_values": False}
-# Read by the thousand, from columns: an eighth of the time of documents.
-_KEPT: Final = {"type": "binary", "doc_values": True}
 
-FIELDS: Final = {
-    "space": _KEYWORD,
-    "collection": _KEYWORD,
-    "scene": _KEYWORD,
-    "source": _KEYWORD,
-    "entities": _KEYWORD,
-    # Each stem once, for finding and counting; `stems` has them in order, for the formula.
-    "terms": {"type": "keyword", "norms": False},
-    "stems": _KEPT,
-    "where": _KEPT,
-    "words": {"type": "integer", "index": False},
-    "shown": {"type": "long", "index": False, "doc_values": False, "store": True},
-}
-SETTINGS: Final = {
-    # Documents become visible with the cursor, unless another cursor moves meanwhile.
-    "refresh_interval": -1,
-    # Time for which a deleted passage remembers the commit that deleted it.
-    "gc_deletes": "15m",
-    "merge.policy.expunge_deletes_allowed": 0,
-    "max_regex_length": 20_000,
-}
+_MAPPING: Final = tomllib.loads(files(__package__).joinpath("mapping.toml").read_text("utf-8"))
+FIELDS: Final[dict[str, Any]] = _MAPPING["fields"]
+SETTINGS: Final[dict[str, Any]] = _MAPPING["settings"]
 
 
 class SearchIndex:

@@ -1,9 +1,11 @@
 """Verify a store in SQLite: its tables, its log and its views."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -124,21 +126,9 @@ SHOWN: Final = 5
 """Differences that are reported of each sort."""
 
 
-_TABLES: Final = {
-    "things": ("id", "kind body"),
-    "versions": ("id since", "kind body"),
-    "listing": ("list owner space facet rank later id", "starts ends name"),
-    "counts": ("list owner space facet", "n"),
-    "identifiers": ("space key id", "entity_type born root"),
-    "timeline": ("current space event_type rank event entity field observation", "source"),
-    "stem_counts": ("mark stem", "n"),
-    "catalog_projects": ("place id", "slug"),
-    "catalog_items": ("space kind word id", "thing"),
-    "catalog_texts": ("space updated id", "kind title slug summary"),
-    "catalog_nodes": ("thing", "id place"),
-    "catalog_neighbours": ("thing rel_type place id outward", "other"),
-    "catalog_edges": ("source target rel_type", "relation"),
-}
+_TABLES: Final[dict[str, list[str]]] = tomllib.loads(
+    files(__package__).joinpath("compared.toml").read_text("utf-8")
+)["columns"]
 """For each table, the columns that identify a row and the columns that must be equal."""
 
 _DIFFERS: Final = "l.{0} IS NOT s.{0}"

@@ -1,8 +1,10 @@
 """Base of the conformance tests: backends, requirements and hostile texts."""
 
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
@@ -40,38 +42,10 @@ from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
 
-TEXTS: Final[tuple[str, ...]] = (
-    "",
-    " ",
-    "'; DROP TABLE things; --",
-    '"quoted" \\ back\\\\slash \\u0041 {"json": [1]}',
-    "line\nfeed\r\nreturn\ttab\x01\x1f\x7f\x85\u2028\u2029",
-    "%_*?[a-z]^$.|()+{1,2}",
-    "e\u0301 is not \u00e9, \u212b is not \u00c5, \ufb01 is not fi",
-    "\u202eright to left\u202c \u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd",
-    "\U0001f409\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0010ffff \ufeff \ufffe \uffff",
-    "\u6c49\u5b57\u304b\u306a\ud55c\uae00",
-    "{{template}} ${variable} %s %(x)s \\x00 \\0",
-    "long " * 5_000,
-)
+_VALUES: Final = json.loads(files(__package__).joinpath("values.json").read_text("utf-8"))
+TEXTS: Final[tuple[str, ...]] = (*_VALUES["texts"], "long " * 5_000)
 
-NUMBERS: Final[tuple[Any, ...]] = (
-    0,
-    -1,
-    2**53,
-    -(2**53),
-    2**63 - 1,
-    -(2**63),
-    0.1,
-    1.0,
-    -0.0,
-    5e-324,
-    1.7976931348623157e308,
-    1e22,
-    True,
-    False,
-    None,
-)
+NUMBERS: Final[tuple[Any, ...]] = tuple(_VALUES["numbers"])
 
 YEAR_ONE: Final = Instant(-62_135_596_800_000_000)
 YEAR_9999: Final = Instant(253_402_300_799_999_999)

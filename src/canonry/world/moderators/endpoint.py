@@ -3,7 +3,9 @@
 Where the endpoint does not answer, the rules alone are what is known.
 """
 
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, Final
 
 from typing_extensions import override
@@ -14,20 +16,9 @@ from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words
 from canonry.world.ports.moderator import Moderator
 
-_OURS: Final[Mapping[str, str]] = {
-    "harassment": "harassment",
-    "harassment/threatening": "threat",
-    "hate": "hate",
-    "hate/threatening": "hate",
-    "illicit": "dangerous",
-    "illicit/violent": "dangerous",
-    "self-harm": "self-harm",
-    "self-harm/intent": "self-harm",
-    "self-harm/instructions": "self-harm",
-    "sexual": "sexual",
-    "sexual/minors": "sexual-minors",
-}
-"""Violence as such is no category of a game's."""
+_OURS: Final[Mapping[str, str]] = tomllib.loads(
+    files(__package__).joinpath("categories.toml").read_text("utf-8")
+)["ours"]
 
 
 class EndpointModerator(Moderator):

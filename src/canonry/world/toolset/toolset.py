@@ -296,16 +296,7 @@ class TelemetryCounter(CallCounter):
             telemetry.tell(EventName.TOOL_FAILED, now)
 
 
-_DIALECT: Final = DialectTable(
-    not_allowed="UNAUTHORIZED",
-    not_found="NOT_FOUND",
-    invalid_input="INVALID_ARGUMENT",
-    conflict="CONFLICT",
-    not_supported="NOT_SUPPORTED",
-    unavailable="UNAVAILABLE",
-    codes={"limits.rate": "RATE_LIMITED", "call.deadline": "DEADLINE_EXCEEDED"},
-    internal="INTERNAL_ERROR",
-)
+_DIALECT: Final = DialectTable.of(__package__)
 
 EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
