@@ -34,8 +34,8 @@ async def test_a_reversed_credit_takes_money_out(mark: str, amount: float) -> No
     closing = f"C240131EUR{1000 + int(amount)},00"
     reading = await examined(mt940(f":61:2401020102{mark}5,00NTRFNONREF", closing=closing), "a.sta")
 
-    assert reading.tables[0].rows[1][3] == amount
-    assert reading.notes == ("The opening and closing balances prove the amounts of 1 lines.",)
+    assert reading.tables[0].rows[1][2] == amount
+    assert reading.notes[0] == "The opening and closing balances prove the amounts of 1 lines."
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,10 @@ async def test_a_line_that_is_not_of_the_format_is_told_and_nothing_is_proven() 
     )
 
     assert len(reading.tables[0].rows) == 2
-    assert reading.notes == ("1 lines of the statement are not of its format and were not read.",)
+    assert reading.notes == (
+        "1 lines of the statement are not of its format and were not read.",
+        "Values beside the records were not read: 20: S; 28C: 1/1; 61: 2 January D 5,00.",
+    )
 
 
 OFX = """OFXHEADER:100
@@ -289,3 +292,51 @@ async def test_of_several_tax_totals_the_one_in_the_currency_of_the_invoice_coun
         (record,) = (await examined(file.format(totals))).records
         assert record.fields.get("tax_amount") == tax
         assert record.fields["amount"] == 119
+
+
+@pytest.mark.parametrize(
+    ("file", "parts"),
+    [
+        (
+            mt940(
+                ":61:2401020102D5,00NTRFOWN-7//B1",
+                ":86:166?00LAST?20EREF+E-1?21MREF+M-1?22SVWZ+Rent?23ABWA+Ann?31DE02?32Meier",
+            ),
+            {"customer_reference": "OWN-7", "eref": "E-1", "mref": "M-1", "abwa": "Ann"}
+            | {"booking_text": "LAST", "party_account": "DE02", "business_code": "166"},
+        ),
+        (
+            OFX.format("<CHECKNUM>1001<REFNUM>R-9<SIC>5411<NAME>SHOP"),
+            {"checknum": "1001", "refnum": "R-9", "sic": "5411"},
+        ),
+        (
+            "!Type:Bank\nD01/30/2024\nT-9\nPShop\nCX\nSFood\nEbread\n$-4\nSHome\n$-5\n^\n",
+            {"split": "Food, bread, -4; Home, -5", "cleared": "X"},
+        ),
+    ],
+)
+async def test_parts_without_a_field_are_kept_under_their_names(
+    file: str, parts: dict[str, str]
+) -> None:
+    (found,) = await payments(file, "a.sta")
+
+    assert found.fields.items() >= parts.items()
+    assert found.fields["amount"] in {-5, -46.1, -9}
+
+
+async def test_what_is_kept_of_a_line_has_no_say_in_its_amount_and_account() -> None:
+    fee = OFX.format("<NAME>SHOP<BANKACCTTO><ACCTID>99</BANKACCTTO><SIC>fee")
+    (found,) = await payments(fee)
+
+    assert (found.fields["account_id"], found.fields.get("kind")) == ("0042", None)
+    assert (found.fields["amount"], found.fields["acctid"]) == (-46.1, "99")
+
+
+async def test_parts_of_a_camt_entry_have_the_same_names_alone_and_in_a_batch() -> None:
+    parts = [
+        f'<Refs><EndToEndId>E-{n}</EndToEndId></Refs><Amt Ccy="EUR">{n}.00</Amt>' for n in (1, 2)
+    ]
+    found = await payments(camt(entry("3.00", "DBIT", *parts), entry("1.00", "DBIT", parts[0])))
+
+    assert [each.fields["refs_end_to_end_id"] for each in found] == ["E-1", "E-2", "E-1"]
+    assert [each.fields["amount"] for each in found] == [-1, -2, -1]

@@ -52,9 +52,14 @@ async def examined(data: str | bytes, name: str = "") -> Reading:
 
 
 def lines(reading: Reading) -> list[dict[str, object]]:
+    """The lines of a statement, without the parts that have no meaning in every format."""
     titles, *rows = reading.tables[0].rows
     return [
-        {str(t): cell for t, cell in zip(titles, row, strict=True) if cell not in {None, ""}}
+        {
+            str(title): cell
+            for title, cell in zip(titles, row, strict=True)
+            if cell not in {None, ""} and not str(title).startswith("/")
+        }
         for row in rows
     ]
 
@@ -79,6 +84,7 @@ async def test_a_camt_statement_is_its_booked_entries_and_its_balances_prove_the
     assert reading.notes == (
         "The opening and closing balances prove the amounts of 1 lines.",
         "1 entries that are not booked yet were left out.",
+        "Values beside the records were not read: amt: 3.00; sts: PDNG.",
     )
 
 
@@ -93,7 +99,10 @@ async def test_mt940_says_the_same_of_the_same_line() -> None:
 
     assert reading.kind is FileType.MT940
     assert lines(reading) == [ALDER]
-    assert reading.notes == ("The opening and closing balances prove the amounts of 1 lines.",)
+    assert reading.notes == (
+        "The opening and closing balances prove the amounts of 1 lines.",
+        "Values beside the records were not read: 20: S1; 28C: 1/1.",
+    )
 
 
 async def test_ofx_is_read_without_end_tags_and_a_comma_is_left_to_who_reads_the_table() -> None:

@@ -225,7 +225,11 @@ async def test_t15_the_unit_within_a_company_is_not_its_name() -> None:
 
     assert [record.fields for record in reading.records[:2]] == [
         {"name": "Ada L", "organization": "Acme GmbH", "department": "R&D, Physics"},
-        {"name": "Eva", "phone": ["+49 30 1234567"]},
+        {
+            "name": "Eva",
+            "phone": ["+49 30 1234567"],
+            "rest": {"phone_cell": "+49 30 1234567", "part_of_name": "Müller"},
+        },
     ]
 
 

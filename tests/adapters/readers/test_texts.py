@@ -7,11 +7,11 @@ from types import FrameType
 import pytest
 
 from canonry.canon.ports.files import DocumentLimits, FileHint
-from canonry.documents.parsers.findings import moment_of
 from canonry.documents.readers import LocalReader
 from canonry.documents.readers.structured import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
 from canonry.values.errors import InvalidInput
+from canonry.values.texts_of_files import moment_of
 
 pytestmark = pytest.mark.anyio
 

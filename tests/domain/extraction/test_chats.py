@@ -112,11 +112,12 @@ def test_chats_of_one_title_stay_apart_and_messages_are_in_order() -> None:
     assert len({each.fields["message_id"] for each in found[2:]}) == 3
 
 
-def test_messages_without_text_are_told() -> None:
+def test_a_message_keeps_its_picture_and_one_without_any_text_is_told() -> None:
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file://1"}
-    told = from_export(a_chat(1, node(1, picture), node(2, "hello", at=None)))
+    told = from_export(a_chat(1, node(1, picture), node(2), node(3, "hello", at=None)))
 
-    assert [each.entity_type for each in told.entities] == ["conversation", "message"]
+    assert [each.entity_type for each in told.entities] == ["conversation", "message", "message"]
+    assert told.entities[2].fields["content_parts_asset_pointer"] == "file://1"
     assert any("1 messages without text" in each for each in told.warnings)
 
 

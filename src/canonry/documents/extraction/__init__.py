@@ -5,5 +5,5 @@ A rule never guesses. An ambiguous value is left unread, with the reason.
 
 from typing import Final
 
-RULES_VERSION: Final = "9"
+RULES_VERSION: Final = "10"
 """Increases whenever a file may give another result. Runs record it."""

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.ports.files import Cell
 from canonry.documents.extraction.kinds import TABLES
+from canonry.documents.parsers.findings import PATH
 from canonry.records.domain.interpretations import Unread
 from canonry.records.notation.labels import plain
 from canonry.records.notation.money import BACK, is_unbooked, kind_of, side_of
@@ -81,7 +82,8 @@ def columns_of(rows: Sequence[Sequence[Cell]]) -> Columns | None:
     """Find the columns of a bank statement; None if the rows are no statement."""
     for place, row in enumerate(rows[:HEADER_WITHIN]):
         titles = [cell.strip() if isinstance(cell, str) else "" for cell in row]
-        if sum(1 for title in titles if title) > 2 and _may_be(titles):  # noqa: PLR2004
+        meant = [title for title in titles if title and title[0] != PATH]
+        if len(meant) > 2 and _may_be(meant):  # noqa: PLR2004
             found = _found(place, titles, rows[place + 1 : place + 1 + _SAMPLE])
             if found is not None:
                 return found
@@ -123,6 +125,8 @@ def _found(header: int, titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -
     lines = [row for row in rows if any(cell is not None and is_day(cell) for cell in row)]
     cells = [
         [row[place] for row in lines if place < len(row) and row[place] not in {None, ""}]
+        if named[place][:1] != PATH
+        else []
         for place in range(width)
     ]
     meant = [_notions(title) for title in named[:width]]

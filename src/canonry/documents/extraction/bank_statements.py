@@ -39,6 +39,7 @@ from canonry.records.notation.named_invoices import invoices_in
 from canonry.records.notation.numbers import SeenNumber, currency_in
 from canonry.values.calendar_dates import DayOrder, order_in
 from canonry.values.languages import columns_named, notion_of
+from canonry.values.texts_of_files import unread_beside
 
 _LOOKED_AT: Final = 50
 _SEVERAL: Final = 3
@@ -141,7 +142,7 @@ def statement_of(table: Table) -> BankStatement | None:
     lines, left, unbooked = _lines(columns, table.rows)
     rows = [line.row for line in lines]
     if not rows:
-        return _unbooked_only(unbooked) if unbooked else None
+        return _unbooked_only(columns, unbooked) if unbooked else None
     head = table.rows[: max(0, columns.header)]
     around = [*head, *left]
     sums, proof = sums_of(columns, rows, around)
@@ -158,33 +159,42 @@ def statement_of(table: Table) -> BankStatement | None:
     )
     found = (each for place, line in enumerate(lines, 1) for each in reader.found(line, place))
     notes = list(_notes(columns, table, lines, proof, left))
+    notes += unread_beside([_said(row) for row in around])
     if unbooked:
-        notes += _unbooked_only(unbooked).notes
+        notes += _unbooked_only(columns, unbooked).notes
     if "fee" in columns.places and not (sums.fee or proof.whole or columns.is_net):
         title = columns.titles[columns.places["fee"]]
         notes.append(f"The amounts are read without the column {title}.")
     return BankStatement(total=len(lines), found=found, notes=tuple(notes))
 
 
-def _unbooked_only(states: Sequence[str]) -> BankStatement:
-    """Return a statement without transactions, with a note on lines that were not booked."""
-    named = ", ".join(sorted(set(states))[:_TOLD_MAX])
-    note = f"{len(states)} lines that are not booked were left out: {named}."
-    return BankStatement(total=0, found=iter(()), notes=(note,))
+def _unbooked_only(columns: Columns, rows: Sequence[Cells]) -> BankStatement:
+    """Return a statement without transactions, with notes on lines that were not booked."""
+    states = {str(columns.cell(row, "state") or "pending").strip() for row in rows}
+    named = ", ".join(sorted(states)[:_TOLD_MAX])
+    note = f"{len(rows)} lines that are not booked were left out: {named}."
+    beside = unread_beside([_said(row) for row in rows])
+    return BankStatement(total=0, found=iter(()), notes=(note, *beside))
 
 
-def _lines(columns: Columns, rows: Sequence[Cells]) -> tuple[list[_Booked], list[Cells], list[str]]:
-    """Return the lines below the titles, the rows that belong to no line, and other states."""
+def _said(row: Cells) -> str:
+    return " | ".join(str(cell) for cell in row if cell not in {None, ""})
+
+
+def _lines(
+    columns: Columns, rows: Sequence[Cells]
+) -> tuple[list[_Booked], list[Cells], list[Cells]]:
+    """Return the lines below the titles, the rows that belong to no line, and those not booked."""
     lines: list[_Booked] = []
     left: list[Cells] = []
-    unbooked: list[str] = []
+    unbooked: list[Cells] = []
     for number, row in enumerate(rows[columns.header + 1 :], columns.header + 1):
         days = (columns.cell(row, name) for name in DATES)
         state, purpose = columns.cell(row, "state"), columns.cell(row, "purpose")
         if is_unbooked(state) or (
             not state and is_pending(_text(purpose)) and _is_paid(columns, row)
         ):
-            unbooked.append(str(state or "pending").strip())
+            unbooked.append(row)
         elif any(day is not None and is_day(day) for day in days) and _is_paid(columns, row):
             lines.append(_Booked(number=number, row=row))
         elif lines and number == lines[-1].number + len(lines[-1].more) + 1 and _more(columns, row):
@@ -340,11 +350,12 @@ class _LineReader:
         named = ("kind", "net", "gross", "iban", *(() if self.sums.fee else ("fee",)))
         places = (place for name, place in self.columns.places.items() if name not in named)
         taken = {*places, *self.columns.numbered}
-        for place, cell in enumerate(row[: len(self.columns.titles)]):
+        titles = self.columns.titles
+        for place, cell in enumerate(row):
             if place not in taken and cell not in {None, ""}:
-                name = snake(self.columns.titles[place])
-                if name:
-                    yield f"other_{name}" if name in _OWN else name, cell
+                name = snake(titles[place] if place < len(titles) else "")
+                name = name or f"column_{place + 1}"
+                yield f"other_{name}" if name in _OWN else name, cell
 
 
 def _text(cell: Cell) -> str | None:

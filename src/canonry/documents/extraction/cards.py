@@ -26,6 +26,11 @@ _QUOTED_BELOW: Final = re.compile(r"^[ \t]*(?:-{2,}[^\n-]{3,60}-{2,}|_{20,})[ \t
 _STATUS: Final = TABLES["status_of_tasks"]
 
 
+def with_rest(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record together with its values without a field."""
+    return {**fields.get("rest", {}), **{n: v for n, v in fields.items() if n != "rest"}}
+
+
 def of_cards(records: Sequence[Record]) -> Iterator[Found]:
     """Yield a contact, an event or a task for each record."""
     for number, record in enumerate(records, 1):
@@ -99,7 +104,7 @@ def _message(head: Mapping[str, Any]) -> Mapping[str, Any]:
         **{name: head[name] for name in _HEAD if head.get(name)},
         "external_id": head.get("message_id"),
     }
-    return {name: value for name, value in fields.items() if value}
+    return {**head.get("rest", {}), **{name: value for name, value in fields.items() if value}}
 
 
 def _contact(card: Mapping[str, Any], number: int) -> Found:

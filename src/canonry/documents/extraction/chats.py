@@ -6,22 +6,32 @@ message names its conversation.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Final
 
 from canonry.canon.ports.files import Record
+from canonry.documents.extraction.kinds import TABLES
 from canonry.documents.extraction.writings import shortened
+from canonry.documents.parsers.findings import keep_rest
 from canonry.records.domain.interpretations import RECORDS_MAX, Found
 from canonry.values.calendar_dates import DayOrder, day_in, order_in
+from canonry.values.texts_of_files import first_at, leaves_of, left_over
 
-_SILENT: Final = frozenset({"content_type", "asset_pointer", "type", "model_slug", "language"})
+_SILENT: Final = frozenset(TABLES["chats"]["silent"].split())
 """Members of a message's content that are no text of its author."""
 
-_FILES: Final = ("extracted_content", "file_name")
+_PLACES: Final[dict[str, str]] = TABLES["chats"]["message"]
+_ABOUT: Final[dict[str, str]] = TABLES["chats"]["conversation"]
+_FILES: Final = TABLES["chats"]["files"].split()
+_EMPTY: Final = TABLES["chats"]["empty"].split()
+_TIMES: Final = frozenset(f"{_PLACES['at']} {_ABOUT['began']}".split())
+_FRAME: Final = frozenset(TABLES["chats"]["frame"].split())
+_SPOKEN: Final = frozenset({"from", "actor"})
 _TS: Final = re.compile(r"\d{9,10}\.\d{1,6}")
+_SECONDS: Final = re.compile(r"\d{9,10}(?:\.\d{1,7})?")
 _LINE: Final = re.compile(
     r"(?!\[\d{4}-[^,]*\])\u200e?"
     r"\[?(\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? (\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)"
@@ -31,17 +41,19 @@ _LINE: Final = re.compile(
 
 _LINES_MIN: Final = 2
 _NOON: Final = 12
+_DAY: Final = 10
 _CLOCK: Final = re.compile("[:.]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Message:
+class Message:
     """A message; `at` is its time as given."""
 
     id: str
     author: str
     text: str
-    at: Any
+    at: str
+    rest: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +62,11 @@ class _Conversation:
 
     id: str
     title: str
-    messages: Sequence[_Message]
+    messages: Sequence[Message]
     participants: Sequence[str] = ()
-    began: Any = None
-    changed: Any = None
+    began: str = ""
+    changed: str = ""
+    rest: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def of_chats(records: Sequence[Record], name: str, notes: list[str]) -> Iterator[Found]:
@@ -67,33 +80,57 @@ def of_chats(records: Sequence[Record], name: str, notes: list[str]) -> Iterator
     others = [n for each in whole for n in each if n != "chats" and isinstance(each[n], Mapping)]
     if chats and (beside := sum(not each for each in found) + len(others)):
         notes.append(f"{beside} objects of the file that are no conversations were left out.")
-    if silent := sum(not said.text.strip() for chat in chats for said in chat.messages):
-        notes.append(f"{silent} messages without text, such as pictures, were left out.")
+    if silent := sum(not _is_said(said) for chat in chats for said in chat.messages):
+        notes.append(f"{silent} messages without text were left out.")
     if not chats and records and all(_is_slack(record.fields) for record in records):
-        said = [_slack(record.fields) for record in records]
+        said = [_message(record.fields) for record in records]
         chats = [_Conversation(id=name, title=name.rpartition(".")[0] or name, messages=said)]
     yield from _found(chats)
 
 
 def of_lines(text: str, name: str) -> Iterator[Found]:
     """Yield the conversation in a text of WhatsApp; nothing if it is none."""
-    lines = text.replace("\u200e", "").split("\n")
-    heads = [_LINE.fullmatch(line) for line in lines]
-    first = next((place for place, head in enumerate(heads) if head), None)
-    said_by = sum(1 for head in heads if head and head[4])
-    if first is None or first > _LINES_MIN or said_by < _LINES_MIN:
-        return
-    order = order_in("\n".join(head[1] for head in heads if head))
-    messages: list[_Message] = []
-    for line, head in zip(lines, heads, strict=True):
+    if messages := list(messages_in(lambda: text.split("\n"))):
+        title = name.rpartition(".")[0] or name or "Chat"
+        yield from _found([_Conversation(id=title, title=title, messages=messages)])
+
+
+def messages_in(lines: Callable[[], Iterable[str]]) -> Iterator[Message]:
+    """Yield the messages in the lines of a text of WhatsApp; nothing if it is none.
+
+    The lines are read two times, first for the order of day and month. Several messages of one
+    person in a minute keep their numbers in any export of the chat.
+    """
+    days: dict[str, None] = {}
+    said_by, first = 0, _LINES_MIN + 1
+    for place, (head, _) in enumerate(map(_head, lines())):
         if head is not None:
-            at = _local(head[1], head[2], head[3] or "", order)
-            messages.append(_Message(id="", author=head[4] or "", text=head[5], at=at))
-        elif messages:
-            last = messages[-1]
-            messages[-1] = replace(last, text=f"{last.text}\n{line}")
-    title = name.rpartition(".")[0] or name or "Chat"
-    yield from _found([_Conversation(id=title, title=title, messages=messages)])
+            first = min(first, place)
+            said_by += bool(head[4])
+            days[head[1]] = None
+    if first > _LINES_MIN or said_by < _LINES_MIN:
+        return
+    order, seen = order_in("\n".join(days)), Counter[str]()
+    at, author, said = "", "", list[str]()
+    for head, line in chain(map(_head, lines()), ((None, None),)):
+        if said and (head or line is None) and (text := "\n".join(said)).strip():
+            seen[f"{at} {author}"] += 1
+            number = seen[f"{at} {author}"]
+            yield Message(id=f"{at} {author} {number}", author=author, text=text, at=at)
+        if head is not None:
+            before, at = at, _local(head[1], head[2], head[3] or "", order)
+            author, said = head[4] or "", [head[5]]
+            if at[:_DAY] != before[:_DAY]:  # a clock may be set back, but not by a day
+                kept = (at[:_DAY], before[:_DAY])
+                seen = Counter({name: n for name, n in seen.items() if name.startswith(kept)})
+        elif said and line is not None:
+            said.append(line)
+
+
+def _head(line: str) -> tuple[re.Match[str] | None, str]:
+    """Return the head of a message, if a line has one, and the line."""
+    bare = line.replace("\u200e", "").removesuffix("\n")
+    return _LINE.fullmatch(bare), bare
 
 
 def _found(chats: Sequence[_Conversation]) -> Iterator[Found]:
@@ -107,12 +144,13 @@ def _found(chats: Sequence[_Conversation]) -> Iterator[Found]:
             "created_date": _instant(chat.began),
             "updated_date": _instant(chat.changed),
             "participants": list(dict.fromkeys((*chat.participants, *authors))),
+            **chat.rest,
         }
         yield _entity("conversation", fields, _instant(chat.changed))
     for place, chat in enumerate(chats):
         seen: Counter[str] = Counter()
         for said in chat.messages:
-            if not said.text.strip():
+            if not _is_said(said):
                 continue
             sent, spoken = _instant(said.at), f"{said.at} {said.author}"
             seen[spoken] += 1  # several in a minute keep their numbers in any export of the chat
@@ -122,8 +160,9 @@ def _found(chats: Sequence[_Conversation]) -> Iterator[Found]:
                 "title": ", ".join(filter(None, (said.author, sent or str(said.at or "")))),
                 "author": said.author,
                 "content": shortened(said.text.strip()),
-                "sent_at": sent or (said.at if isinstance(said.at, str) else None),
+                "sent_at": sent or (said.at if not _SECONDS.fullmatch(said.at) else None),
             }
+            fields |= {f"other_{n}" if n in fields else n: v for n, v in said.rest.items()}
             yield _entity("message", fields, sent, refers_to=(place,) if few else ())
 
 
@@ -147,78 +186,63 @@ def _chats(fields: Mapping[str, Any]) -> Iterator[_Conversation]:
         for each in whole["list"]:
             yield from _chats(each) if isinstance(each, Mapping) else ()
         return
-    for named, read in _READERS.items():
-        if isinstance(fields.get(named), list | Mapping):
-            messages = list(read(fields))
-            ids = ("conversation_id", "uuid", "id")
-            given = next((str(fields[name]) for name in ids if fields.get(name)), "")
-            title = str(fields.get("title") or fields.get("name") or "")
-            inner = fields[named]
-            parts = inner.values() if isinstance(inner, Mapping) else inner
+    for named in ("mapping", "chat_messages", "messages"):
+        if isinstance(inner := fields.get(named), list | Mapping):
+            parts = [*(inner.values() if isinstance(inner, Mapping) else inner)]
             nodes = (isinstance(each, Mapping) and "message" in each for each in parts)
             empty = named != "messages" and all(nodes)
-            if given and (messages or empty):
-                began = fields.get("create_time") or fields.get("created_at")
-                changed = fields.get("update_time") or fields.get("updated_at")
-                last = messages[-1].at if messages else None
+            if named == "mapping":  # the tree of a chat is in no order
+                parts = [each.get("message") for each in parts if isinstance(each, Mapping)]
+            said = [each for each in parts if isinstance(each, Mapping)]
+            if named == "messages":
+                said = [e for e in said if "date" in e and not e.keys().isdisjoint(_SPOKEN)]
+            messages = list(map(_message, sorted(said, key=_created)))
+            about, rest = _read({n: v for n, v in fields.items() if n != named}, _ABOUT)
+            if about["id"] and (messages or empty):
                 known = fields.get("participants")  # all of them, also in a part of a chat
                 known = known if isinstance(known, list) else []
+                times = [each.at for each in messages] or [""]
                 yield _Conversation(
                     participants=[each for each in known if isinstance(each, str)],
-                    id=given,
-                    title=title or given,
+                    id=about["id"],
+                    title=about["title"] or about["id"],
                     messages=messages,
-                    began=began or (messages[0].at if messages else None),
-                    changed=changed or last,
+                    began=about["began"] or times[0],
+                    changed=about["changed"] or times[-1],
+                    rest=rest,
                 )
             return
 
 
-def _chatgpt(fields: Mapping[str, Any]) -> Iterator[_Message]:
-    nodes = fields["mapping"].values() if isinstance(fields["mapping"], Mapping) else ()
-    said = [node.get("message") for node in nodes if isinstance(node, Mapping)]
-    messages = [each for each in said if isinstance(each, Mapping)]
-    for each in sorted(messages, key=_created):
-        author, at = each.get("author"), each.get("create_time")
-        role = str(author.get("role", "")) if isinstance(author, Mapping) else ""
-        text = "\n".join(_texts(each.get("content")))
-        yield _Message(id=str(each.get("id", "")), author=role, text=text, at=at)
-
-
-def _created(message: Mapping[str, Any]) -> float:
-    at = message.get("create_time")
+def _created(said: Mapping[str, Any]) -> float:
+    at = said.get("create_time")
     return at if isinstance(at, int | float) else 0
 
 
-def _claude(fields: Mapping[str, Any]) -> Iterator[_Message]:
-    for each in fields["chat_messages"]:
-        if isinstance(each, Mapping):
-            given = (each.get(name) for name in ("attachments", "files"))
-            files = [file for some in given if isinstance(some, list) for file in some]
-            told = (f.get(name) for f in files if isinstance(f, Mapping) for name in _FILES)
-            beside = [str(text) for text in told if text]
-            own = str(each.get("text") or "") or "\n".join(_texts(each.get("content")))
-            author, at = str(each.get("sender", "")), each.get("created_at")
-            text = "\n".join((own, *beside))
-            yield _Message(id=str(each.get("uuid", "")), author=author, text=text, at=at)
+def _message(said: Mapping[str, Any]) -> Message:
+    """Read a message of any program; its other values are kept under their paths."""
+    own = "".join(_texts(said.get("text"))) or "\n".join(_texts(said.get("content")))
+    beside = (text for path, text in leaves_of(said) if path in _FILES)
+    text = "\n".join((own or str(said.get("action") or ""), *beside))
+    about, rest = _read(said, _PLACES, text)
+    return Message(**about, text=text, rest=rest)
 
 
-def _telegram(fields: Mapping[str, Any]) -> Iterator[_Message]:
-    for each in fields["messages"]:
-        if isinstance(each, Mapping) and ("from" in each or "actor" in each) and "date" in each:
-            text = "".join(_texts(each.get("text"))) or str(each.get("action") or "")
-            author = str(each.get("from") or each.get("actor") or "")
-            seconds = each.get("date_unixtime")
-            at = int(str(seconds)) if str(seconds).isdigit() else each["date"]
-            yield _Message(id=str(each.get("id", "")), author=author, text=text, at=at)
+def _read(
+    value: Mapping[str, Any], places: Mapping[str, str], text: str = ""
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the text for each name, and the texts without one under their paths."""
+    said = [each for each in leaves_of(value) if each[0] not in _FRAME]
+    about, rest = first_at(said, places), dict[str, Any]()
+    others = (each for each in said if each[0] not in _TIMES)
+    for path, other in left_over(others, (text, *about.values(), *_EMPTY)):
+        keep_rest(rest, path, other)
+    return about, rest.get("rest", {})
 
 
-_READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[_Message]]]] = {
-    "mapping": _chatgpt,
-    "chat_messages": _claude,
-    "messages": _telegram,
-}
-"""The member of a conversation by which its program is recognized."""
+def _is_said(said: Message) -> bool:
+    """Tell whether a message has a text, or a part such as a picture."""
+    return bool(said.text.strip() or said.rest)
 
 
 def _is_slack(fields: Mapping[str, Any]) -> bool:
@@ -226,37 +250,19 @@ def _is_slack(fields: Mapping[str, Any]) -> bool:
     return own and "text" in fields and bool(_TS.fullmatch(str(fields.get("ts", ""))))
 
 
-def _slack(fields: Mapping[str, Any]) -> _Message:
-    profile = fields.get("user_profile")
-    named = profile.get("real_name") if isinstance(profile, Mapping) else None
-    author = named or fields.get("username") or fields.get("user") or fields.get("bot_id")
-    ts, text = str(fields["ts"]), "\n".join(_texts(fields["text"]))
-    return _Message(id=ts, author=str(author), text=text, at=float(ts))
-
-
 def _texts(content: Any) -> Iterator[str]:
     """Yield the texts in the content of a message, at any depth."""
-    match content:
-        case str():
-            yield content
-        case list():
-            for each in content:
-                yield from _texts(each)
-        case dict():
-            for name, each in content.items():
-                yield from _texts(each) if name not in _SILENT else ()
-        case _:
-            pass
+    return (text for path, text in leaves_of(content) if path.rpartition("/")[2] not in _SILENT)
 
 
-def _instant(at: Any) -> str | None:
+def _instant(at: str) -> str | None:
     """Return a time in RFC 3339, from seconds or from a text with a time zone."""
     try:
-        moment = datetime.fromisoformat(at) if isinstance(at, str) else None
-        moment = datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else moment
+        seconds = _SECONDS.fullmatch(at)
+        moment = datetime.fromtimestamp(float(at), UTC) if seconds else datetime.fromisoformat(at)
     except (ValueError, OverflowError, OSError):
         return None
-    if moment is None or moment.tzinfo is None:
+    if moment.tzinfo is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 

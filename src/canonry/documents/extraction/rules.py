@@ -17,6 +17,7 @@ from canonry.documents.extraction.cards import (
     of_cards,
     of_messages,
     said_anew,
+    with_rest,
 )
 from canonry.documents.extraction.chats import of_chats, of_lines
 from canonry.documents.extraction.kinds import TABLES, Kind, heading_of, is_called_bill
@@ -32,13 +33,13 @@ from canonry.documents.extraction.rows import (
 )
 from canonry.documents.extraction.tills import till_of
 from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
-from canonry.documents.parsers.findings import moment_of
 from canonry.documents.readers.structured import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import Found, Interpretation, held
 from canonry.records.notation.labels import LabelledLine, lines_of, meaning, plain
 from canonry.records.notation.money import state_of
 from canonry.records.notation.parties import parties_in
+from canonry.values.texts_of_files import moment_of
 
 # Layout: find labels, values and tables by their positions on a page.
 #
@@ -235,6 +236,7 @@ _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
 _NOTE: Final = Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
+_EXACT: Final = ("exchanged",)
 _EXCHANGED: Final = frozenset({"invoice", "credit_note"})
 _TYPED: Final = frozenset({"entity_type", "schema_version"})
 """Fields of records that already have a type of their own."""
@@ -392,7 +394,7 @@ def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -
         return _messages(reading)
     if exact := [each for each in reading.records if each.kind in _EXCHANGED]:
         return [
-            Found(entity_type=each.kind, fields=each.fields, row=place, reasons=("exchanged",))
+            Found(entity_type=each.kind, fields=with_rest(each.fields), row=place, reasons=_EXACT)
             for place, each in enumerate(exact, 1)
         ]
     if any(record.kind in KINDS for record in reading.records):

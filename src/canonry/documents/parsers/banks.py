@@ -15,28 +15,34 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import NAMES, Fault, Findings, ParsedCell
-from canonry.documents.parsers.invoices import all_at, lines_at, number_at, read_invoice, said_at
-from canonry.records.notation.money import Movement, is_unbooked, movement_of, state_of
-
-_TITLES: Final = (
-    *("Transaction date", "Booking date", "Value date", "Amount", "Currency", "Counterparty"),
-    *("Description", "Account", "Transaction ID", "Original amount", "Original currency"),
-    *("Kind of payment", "Status", "Paid invoice"),
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, Line, ParsedCell
+from canonry.documents.parsers.invoices import (
+    all_at,
+    leaves_of,
+    lines_at,
+    number_at,
+    read_invoice,
+    said_at,
 )
-"""The titles of tables from bank files."""
+from canonry.records.notation.money import Movement, is_unbooked, movement_of, state_of
 
 _STATEMENT: Final = re.compile(r"(?m)^(?=:20:)")
 _FIELD: Final = re.compile(r"(?ms)^:(\d\d[A-Z]?|NS):(.*?)(?=^:(?:\d\d[A-Z]?|NS):|^-\}?\s*$|\Z)")
 _MOVED: Final = re.compile(
-    r"(?P<day>\d{6})(?P<entry>\d{4})?(?P<mark>R[CD]|E?[CD])[A-Z]?(?P<sum>\d+[,.]?\d*)[A-Z][A-Z0-9]{3}"
-    r"(?P<own>[^/\n]*(?:/[^/\n]+)*)(?://(?P<bank>[^\n]*))?(?:\n(?P<more>.*))?",
+    r"(?P<day>\d{6})(?P<entry>\d{4})?(?P<mark>R[CD]|E?[CD])[A-Z]?(?P<sum>\d+[,.]?\d*)(?P<transaction_type>[A-Z][A-Z0-9]{3})"
+    r"(?P<customer_reference>[^/\n]*(?:/[^/\n]+)*)(?://(?P<bank>[^\n]*))?(?:\n(?P<details>.*))?",
     re.DOTALL,
 )
+_OF_LINE: Final = ("transaction_type", "customer_reference", "details")
 _BALANCE: Final = re.compile(r"([CD])\d{6}([A-Z]{3})(\d+[,.]?\d*)\s*")
 _NUMBERED: Final = re.compile(r"\d{3}(?=([^\w\s/])\d\d)")
 _SLASHED: Final = re.compile(f"/({'|'.join(NAMES['mt940']['slashed'].split())})/")
 _SEPA: Final = re.compile(f"({'|'.join(NAMES['mt940']['sepa'].split())})[+:]")
+_PARTS: Final[dict[str, str]] = NAMES["mt940_parts"]
+_FRAME: Final = frozenset(NAMES["mt940"]["frame"].split())
+_OFX_FRAME: Final = frozenset(NAMES["ofx"]["frame"].split())
+"""Members of statements that are read, or that only carry the others."""
+
 _FULL: Final = (27, 35, 65)
 """The lengths of full lines and subfields, whose text goes on in the next one without a blank."""
 
@@ -45,6 +51,7 @@ _CDATA: Final = re.compile(r"<!\[CDATA\[([^\]]{0,1000})\]\]>")
 _ENTITY: Final = re.compile(r"&(#\d+|#[xX][\da-fA-F]+|\w+);")
 _OFX_DAY: Final = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _OFX_MADE: Final = ("DTSERVER", "DTASOF")
+_OFX_ABOUT: Final = frozenset({"ACCTID", "CURDEF", *_OFX_MADE})
 _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
 
@@ -79,25 +86,30 @@ def read_mt940(data: bytes, found: Findings) -> None:
         account = next((value for name, value in fields if name[:2] == "25"), "")
         found.made(*(f"20{value}" for name, value in fields if name == "13D"))
         closing = ends.get("62F") or ends.get("62M")
-        rows: list[list[ParsedCell]] = [list(_TITLES)]
+        lines: list[Line] = []
         amounts: list[Decimal] = []
         lost = 0
+        details: list[tuple[str, str]] = []
         for at, (name, value) in enumerate(fields):
             if name != "61":
+                if name not in _FRAME and (name, value) not in details:
+                    found.beside([(name, value)])
                 continue
+            after = range(at + 1, len(fields))
             if (line := _MOVED.fullmatch(value)) is None:
                 lost += 1
+                found.beside([(name, value)])
                 continue
-            details = list(takewhile(lambda each: each[0] == "86", fields[at + 1 :]))
+            details = list(takewhile(lambda each: each[0] == "86", map(fields.__getitem__, after)))
             moved = movement_of("mt940", line["mark"])
             if closing:  # what is expected in a report of the day is booked in a statement
                 moved = moved._replace(state="booked")
             amounts.append(_mt940_sum(line["sum"], moved.sign < 0))
             told = _mt940_details("\n".join(more for _, more in details))
-            cells = _mt940_line(line, amounts[-1], told, code, account)
-            rows.append([*cells, *_marked(moved), None])
-        if len(rows) > 1:
-            found.table(rows)
+            cells = _mt940_line(line, amounts[-1], dict(told), code, account)
+            own = [(n, line[n].strip()) for n in _OF_LINE if (line[n] or "").strip() not in _NONE]
+            lines.append(({**cells, **_marked(moved)}, [*own, *told]))
+        found.lines(lines)
         if lost:
             found.note(f"{lost} lines of the statement are not of its format and were not read.")
             continue
@@ -106,9 +118,10 @@ def read_mt940(data: bytes, found: Findings) -> None:
     found.text(text)
 
 
-def _marked(moved: Movement) -> tuple[str | None, str | None]:
+def _marked(moved: Movement) -> dict[str, ParsedCell]:
     """Return the cells of a kind, and of a state that is not the usual one."""
-    return moved.kind or None, moved.state if is_unbooked(moved.state) else None
+    state = moved.state if is_unbooked(moved.state) else None
+    return {"Kind of payment": moved.kind or None, "Status": state}
 
 
 def _mt940_balance(text: str) -> tuple[Decimal, str] | None:
@@ -122,7 +135,7 @@ def _mt940_sum(text: str, minus: bool) -> Decimal:  # noqa: FBT001
 
 def _mt940_line(
     line: re.Match[str], amount: Decimal, told: Mapping[str, str], code: str, account: str
-) -> list[ParsedCell]:
+) -> dict[str, ParsedCell]:
     value, month = line["day"], line["entry"]
     valued = f"20{value[:2]}-{value[2:4]}-{value[4:]}"
     booked = valued
@@ -131,40 +144,50 @@ def _mt940_line(
         turn = {("12", "01"): 1, ("01", "12"): -1}.get((value[2:4], month[:2]), 0)
         booked = f"{2000 + int(value[:2]) + turn}-{month[:2]}-{month[2:]}"
     reference = (line["bank"] or "").strip()
-    return [
-        None,
-        booked,
-        valued,
-        float(amount),
-        code,
-        _bare(told.get("name")),
-        _bare(told.get("purpose") or line["more"]),
-        account.replace(" ", "").removesuffix(code),
-        None if reference in _NONE else reference,
-        None,
-        None,
-    ]
+    return {
+        "Booking date": booked,
+        "Value date": valued,
+        "Amount": float(amount),
+        "Currency": code,
+        "Counterparty": _bare(told.get("name")),
+        "Description": _bare(told.get("purpose") or line["details"]),
+        "Account": account.replace(" ", "").removesuffix(code),
+        "Transaction ID": None if reference in _NONE else reference,
+    }
 
 
-def _mt940_details(text: str) -> dict[str, str]:
-    """Return the name and the purpose in field 86, in the notations of several countries."""
+def _mt940_details(text: str) -> list[tuple[str, str]]:
+    """Return the parts of field 86, in the notations of several countries.
+
+    The name and the purpose come last, because they are those of the line.
+    """
     if (numbered := _NUMBERED.match(text)) is not None:
         parts = text.replace("\n", "")[len(numbered[0]) :].split(numbered[1])[1:]
         called = ("32", "33") if numbered[1] == "?" else ("32",)
         name = _joined([part[2:] for part in parts if part[:2] in called])
         purpose = _joined([part[2:] for part in parts if part[0] in "26"])
-        keyed = _SEPA.split(purpose)
-        named = dict(zip(keyed[1::2], keyed[2::2], strict=True))
-        return {"name": name, "purpose": named.get("SVWZ", keyed[0]) or purpose}
+        before, *keyed = _SEPA.split(purpose)
+        said = [*zip(keyed[::2], keyed[1::2], strict=True), ("purpose", before)]
+        said.append(("business_code", numbered[0]))
+        others = (each for each in parts if each[:1] not in "26" and each[:2] not in called)
+        said += ((_PARTS.get(each[:2], each[:2]), each[2:]) for each in others)
+        purpose = dict(said).get("SVWZ", before) or purpose
+        return [*said, ("name", name), ("purpose", purpose)]
     whole = _joined(text.split("\n"))
     keyed = _SLASHED.split(whole)
     if len(keyed) < 3 or keyed[0].strip():  # noqa: PLR2004 - no key, or text before it
-        return {"purpose": whole}
-    named = dict(zip(keyed[1::2], keyed[2::2], strict=True))
+        return [("purpose", whole)]
+    said = list(zip(keyed[1::2], keyed[2::2], strict=True))
+    named = dict(said)
     # ING writes account, BIC and name into one part, and `USTD//` before a free text.
     party = named.get("CNTP", "").split("/")
     purpose = named.get("REMI", "").removeprefix("USTD//")
-    return {"name": named.get("NAME") or "".join(party[2:3]), "purpose": purpose.strip("/")}
+    name = named.get("NAME") or "".join(party[2:3])
+    return [
+        *((key, text.strip("/")) for key, text in said),
+        ("name", name),
+        ("purpose", purpose.strip("/")),
+    ]
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -178,35 +201,34 @@ def _bare(text: Any) -> str | None:
 def read_ofx(data: bytes, found: Findings) -> None:
     """Read OFX in both notations: SGML, in which only groups have end tags, and XML."""
     text = _decoded(data)
-    account = currency = ""
-    dates: dict[str, str] = {}
-    rows: list[list[ParsedCell]] = [list(_TITLES)]
-    line: dict[str, str] | None = None
+    about: dict[str, str] = {}
+    lines: list[Line] = []
+    line: list[tuple[str, str]] | None = None
     group, gone = "", set[str | None]()
     for end, tag, value in _TAG.findall(_CDATA.sub(lambda each: html.escape(each[1]), text)):
         name, said = tag.upper(), _ENTITY.sub(_entity, value).strip()
         if name in {"STMTTRN", "STMTTRNP"}:  # P: pending
             if end and line is not None:
+                own = dict(reversed(line))
                 # The bank replaced or deleted the line that this one corrects.
-                deleted = line.get("CORRECTACTION") == "DELETE"
-                gone |= {line.get("CORRECTFITID"), line.get("FITID") if deleted else None}
-                moved = movement_of("ofx", "HOLD" if name[-1] == "P" else line.get("TRNTYPE", ""))
-                rows.append([*_ofx_line(line, currency, account), *_marked(moved), None])
-            line = None if end else {}
+                deleted = own.get("CORRECTACTION") == "DELETE"
+                gone |= {own.get("CORRECTFITID"), own.get("FITID") if deleted else None}
+                moved = movement_of("ofx", "HOLD" if name[-1] == "P" else own.get("TRNTYPE", ""))
+                lines.append(({**_ofx_line(own, about), **_marked(moved)}, line))
+            line = None if end else []
         elif name in {"CURRENCY", "ORIGCURRENCY"}:
             group = "" if end else name
-        elif line is not None and said:
-            line.setdefault(group + name, said)
-        elif name == "ACCTID" and said:
-            account = said
-        elif name == "CURDEF" and said:
-            currency = said
-        elif name in _OFX_MADE:
-            dates[name] = said
-    found.made(*map(dates.get, _OFX_MADE))
-    rows = [each for each in rows if each[8] not in gone - {None}]
-    if len(rows) > 1:
-        found.table(rows)
+        elif line is not None:
+            line += [(group + name, said)] if said else []
+        elif name in _OFX_ABOUT:
+            about |= {name: said} if said else {}
+        elif name not in _OFX_FRAME:
+            found.beside([(name, said)])
+    found.made(*map(about.get, _OFX_MADE))
+    kept = [each for each in lines if each[0]["Transaction ID"] not in gone - {None}]
+    if lost := len(lines) - len(kept):
+        found.note(f"{lost} lines that the bank replaced or deleted were left out.")
+    found.lines(kept)
     found.text(text)
 
 
@@ -216,29 +238,27 @@ def _entity(found: re.Match[str]) -> str:
     return html.unescape(found[0]) if named else found[0]
 
 
-def _ofx_line(line: Mapping[str, str], currency: str, account: str) -> list[ParsedCell]:
+def _ofx_line(line: Mapping[str, str], about: Mapping[str, str]) -> dict[str, ParsedCell]:
     days = (_OFX_DAY.match(line.get(name, "")) for name in ("DTUSER", "DTPOSTED"))
     made, posted = ("-".join(day.groups()) if day else None for day in days)
     amount = line.get("TRNAMT", "")
-    return [
-        made if made != posted else None,
-        posted,
-        None,
+    return {
+        "Transaction date": made if made != posted else None,
+        "Booking date": posted,
         # OFX uses a point; numbers in another notation stay text.
-        float(amount) if _PLAIN.fullmatch(amount) else amount or None,
-        line.get("CURRENCYCURSYM") or currency,
-        line.get("NAME") or line.get("PAYEE"),
-        line.get("MEMO"),
-        account,
-        line.get("FITID"),
-        None,
-        line.get("ORIGCURRENCYCURSYM"),
-    ]
+        "Amount": float(amount) if _PLAIN.fullmatch(amount) else amount or None,
+        "Currency": line.get("CURRENCYCURSYM") or about.get("CURDEF", ""),
+        "Counterparty": line.get("NAME") or line.get("PAYEE"),
+        "Description": line.get("MEMO"),
+        "Account": about.get("ACCTID", ""),
+        "Transaction ID": line.get("FITID"),
+        "Original currency": line.get("ORIGCURRENCYCURSYM"),
+    }
 
 
-_QIF: Final = dict(
-    zip("DTPMNL", ("Date", "Amount", "Payee", "Memo", "Number", "Category"), strict=True)
-)
+_QIF: Final[dict[str, str]] = NAMES["qif"]
+_QIF_PARTS: Final[dict[str, str]] = NAMES["qif_parts"]
+_SPLIT: Final = ("E", "$", "%")
 _OF_ACCOUNTS: Final = frozenset(f"type:{a}" for a in ("bank", "ccard", "cash", "oth a", "oth l"))
 _SPACED: Final = re.compile(r"(?<=[/.'-])\s+|^\s+")
 _SHORT_YEAR: Final = re.compile(r"'(\d{1,2})$")
@@ -247,31 +267,35 @@ _SHORT_YEAR: Final = re.compile(r"'(\d{1,2})$")
 def read_qif(data: bytes, found: Findings) -> None:
     """Read QIF transactions of accounts."""
     text = _decoded(data)
-    rows: list[list[ParsedCell]] = [[*_QIF.values(), "Account"]]
-    rows += [[*(line.get(key) for key in _QIF), line.get("!")] for line in _qif_lines(text)]
-    if len(rows) > 1:
-        found.table(rows)
+    found.lines(list(_qif_lines(text, found)))
     found.text(text)
 
 
-def _qif_lines(text: str) -> Iterator[dict[str, str]]:
-    """Yield the transactions of accounts, without those of securities; `!` is the account."""
+def _qif_lines(text: str, found: Findings) -> Iterator[Line]:
+    """Yield the transactions of accounts, with all of their parts; others are only noted."""
     line: dict[str, str] = {}
+    parts: list[tuple[str, str]] = []
     section = account = ""
     for raw in text.splitlines():
         key, said = raw[:1], raw[1:].strip()
         if key == "!":
-            section, line = said.lower(), {}
+            section, line, parts = said.lower(), {}, []
         elif key == "^":
-            if section == "account":
-                account = line.get("N", "")
-            elif section in _OF_ACCOUNTS and "D" in line:
-                yield {"T": line.get("U", ""), **line, "!": account}
-            line = {}
-        elif key in _QIF or key == "U":
+            account = line.get("N", "") if section == "account" else account
+            if section in _OF_ACCOUNTS and "D" in line:
+                line.setdefault("T", line.get("U", ""))
+                cells = {title: line.get(key) for key, title in _QIF.items()}
+                yield {**cells, "Account": account or None}, parts
+            else:
+                found.beside(((f"{section} {name}", text) for name, text in parts), [account])
+            line, parts = {}, []
+        elif key in _SPLIT and parts:  # the memo and the share of the split above
+            parts[-1] = (parts[-1][0], f"{parts[-1][1]}, {said}")
+        elif key:
             if key == "D":  # Quicken writes 2004 as `' 4`
                 said = _SHORT_YEAR.sub(lambda year: f"/{year[1]:0>2}", _SPACED.sub("", said))
             line.setdefault(key, said)
+            parts.append((_QIF_PARTS.get(key, key), said))
 
 
 _STATEMENTS: Final = ("BkToCstmrStmt/Stmt", "BkToCstmrAcctRpt/Rpt", "BkToCstmrDbtCdtNtfctn/Ntfctn")
@@ -288,6 +312,8 @@ def read_xml(data: bytes, found: Findings) -> None:
             found.made(*lines_at(root, "*/GrpHdr/CreDtTm"))
             for path in _STATEMENTS:
                 found.made(*sorted(lines_at(root, f"{path}/CreDtTm"), reverse=True))
+                for head in all_at(root, f"{path.partition('/')[0]}/GrpHdr"):
+                    found.beside(leaves_of(head))
                 for statement in all_at(root, path):
                     _camt(statement, found)
         case "Invoice" | "CreditNote" | "CrossIndustryInvoice" | "CrossIndustryDocument":
@@ -299,36 +325,40 @@ def read_xml(data: bytes, found: Findings) -> None:
 
 def _camt(statement: Element, found: Findings) -> None:
     account = said_at(statement, "Acct/Id/IBAN", "Acct/Id/Othr/Id")
-    rows: list[list[ParsedCell]] = [list(_TITLES)]
+    lines: list[Line] = []
     amounts: list[Decimal] = []
     waiting = 0
-    for entry in all_at(statement, "Ntry"):
+    entries = all_at(statement, "Ntry")
+    for entry in entries:
         if state_of(said_at(entry, "Sts/Cd", "Sts") or "BOOK") != "booked":
             waiting += 1
+            found.beside(leaves_of(entry))
             continue
         amounts.append(_camt_amount(entry))
-        rows += _camt_lines(entry, amounts[-1], account)
-    if len(rows) > 1:
-        found.table(rows)
-    balances = {
-        said_at(each, "Tp/CdOrPrtry/Cd"): _camt_amount(each) for each in all_at(statement, "Bal")
-    }
+        lines += _camt_lines(entry, amounts[-1], account)
+    found.lines(lines)
+    ends = {said_at(each, "Tp/CdOrPrtry/Cd"): each for each in all_at(statement, "Bal")}
+    balances = {name: _camt_amount(each) for name, each in ends.items()}
+    proving = [each for name, each in ends.items() if name in {"OPBD", "PRCD", "CLBD"}]
+    found.beside(leaves_of(statement, without=[*entries, *proving]), [account])
     _told_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
     if waiting:
         found.note(f"{waiting} entries that are not booked yet were left out.")
 
 
-def _camt_lines(entry: Element, amount: Decimal, account: str) -> Iterator[list[ParsedCell]]:
+def _camt_lines(entry: Element, amount: Decimal, account: str) -> Iterator[Line]:
     """Yield the payments of an entry: its parts if their amounts make it, else the entry."""
     parts = all_at(entry, "NtryDtls/TxDtls")
     code = all_at(entry, "Amt")[0].get("Ccy", "")
     sums = [_camt_part(part, amount, code) for part in parts]
     known = [each for each in sums if each is not None]
+    around = list(leaves_of(entry, without=parts))
     if len(parts) > 1 and len(known) == len(parts) and sum(known) == amount:
         for part, each in zip(parts, known, strict=True):
-            yield _camt_line(entry, [part], each, account)
+            yield _camt_line(entry, [part], each, account), [*around, *leaves_of(part)]
     else:
-        yield _camt_line(entry, parts, amount, account)
+        said = [each for part in parts for each in leaves_of(part)]
+        yield _camt_line(entry, parts, amount, account), [*around, *said]
 
 
 def _camt_part(part: Element, amount: Decimal, code: str) -> Decimal | None:
@@ -348,7 +378,7 @@ def _camt_amount(node: Element) -> Decimal:
 
 def _camt_line(
     entry: Element, parts: Sequence[Element], amount: Decimal, account: str
-) -> list[ParsedCell]:
+) -> dict[str, ParsedCell]:
     reversal = said_at(entry, "RvslInd") in {"true", "1"}
     came = (amount > 0) is not reversal
     several = len(parts) > 1
@@ -360,23 +390,20 @@ def _camt_line(
     own = [ref for each in parts if (ref := said_at(each, "Refs/AcctSvcrRef"))]
     reference = own[0] if len(parts) == len(own) == 1 else said_at(entry, "AcctSvcrRef")
     code = all_at(entry, "Amt")[0].get("Ccy", "")
-    others = [] if several else _camt_original(parts, code, amount)
     returned = reversal or any(all_at(each, "RtrInf") for each in parts)
-    return [
-        None,
-        _day(entry, "BookgDt"),
-        _day(entry, "ValDt"),
-        float(amount),
-        code,
-        None if several else next(iter(names), None),
-        "; ".join(filter(None, purposes)) or None,
-        account or None,
-        None if reference in _NONE else reference,
-        *(others or (None, None)),
-        "reversal" if returned else None,
-        None,
-        None if several else _camt_invoice(parts),
-    ]
+    return {
+        "Booking date": _day(entry, "BookgDt"),
+        "Value date": _day(entry, "ValDt"),
+        "Amount": float(amount),
+        "Currency": code,
+        "Counterparty": None if several else next(iter(names), None),
+        "Description": "; ".join(filter(None, purposes)) or None,
+        "Account": account or None,
+        "Transaction ID": None if reference in _NONE else reference,
+        **({} if several else _camt_original(parts, code, amount)),
+        "Kind of payment": "reversal" if returned else None,
+        "Paid invoice": None if several else _camt_invoice(parts),
+    }
 
 
 def _camt_invoice(parts: Sequence[Element]) -> str | None:
@@ -401,13 +428,14 @@ def _camt_purpose(part: Element) -> str:
     )
 
 
-def _camt_original(parts: Sequence[Element], code: str, amount: Decimal) -> list[ParsedCell]:
+def _camt_original(parts: Sequence[Element], code: str, amount: Decimal) -> dict[str, ParsedCell]:
     """Return the instructed amount and its currency, if that is another one."""
     for each in (each for part in parts for each in all_at(part, "AmtDtls/InstdAmt/Amt")):
         if each.get("Ccy", code) != code:
             original = number_at((each.text or "").strip())
-            return [float(original.copy_sign(amount)), each.get("Ccy", "")]
-    return []
+            amount = original.copy_sign(amount)
+            return {"Original amount": float(amount), "Original currency": each.get("Ccy", "")}
+    return {}
 
 
 def _day(entry: Element, name: str) -> str | None:

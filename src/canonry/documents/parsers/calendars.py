@@ -12,6 +12,7 @@ from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
 
 _TEXTS: Final[dict[str, str]] = NAMES["texts_of_entries"]
 _TIMES: Final[dict[str, str]] = NAMES["times_of_entries"]
+_FRAME: Final = frozenset(NAMES["parameters"]["frame"].split())
 _REVISED: Final = ("LAST-MODIFIED", "DTSTAMP", "SEQUENCE")
 _CANCELLED: Final = "CANCELLED"
 _ENTRY: Final = re.compile(
@@ -76,8 +77,9 @@ def _fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
     """
     fields: dict[str, Any] = {**_revision(entry), **known}
     for name, value in _values(entry):
-        if called := getattr(value, "params", {}).get("CN"):
-            keep_rest(fields, f"{name}_name", called)
+        for key, said in getattr(value, "params", {}).items():
+            if key not in _FRAME:
+                keep_rest(fields, f"{name}_{'name' if key == 'CN' else key}", str(said))
         if name in _TEXTS:
             fields.setdefault(_TEXTS[name], _MAILTO.sub("", str(value).strip()))
         elif name in _TIMES:

@@ -1,15 +1,18 @@
 """Parser of contact cards: each card becomes a record, and each of its values is kept or noted."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from quopri import decodestring
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest, moment_of, tell
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest, tell
+from canonry.values.texts_of_files import left_over, moment_of
 
 _FIELDS: Final[dict[str, str]] = NAMES["cards"]
+_FRAME: Final = frozenset(NAMES["parameters"]["frame"].split())
+_SILENT: Final = frozenset(NAMES["parameters"]["silent"].split())
 _MANY: Final = frozenset({"email", "phone", "aliases"})
 _USED: Final = frozenset({"VERSION", "PRODID", "REV", "N", "BEGIN", "END", "X-ABLABEL"})
 _PICTURES: Final = frozenset({"PHOTO", "LOGO", "SOUND", "KEY"})
@@ -40,6 +43,8 @@ class _Line:
     name: str
     value: str
     omitted: str = ""
+    kinds: tuple[str, ...] = ()
+    params: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def parts(self) -> list[str]:
@@ -87,14 +92,18 @@ def _lines(text: str, number: int, found: Findings) -> Iterator[_Line]:
                 found.note(f"A line of card {number} could not be read.")
             continue
         group, name, written, value = match.groups("")
-        given = (each.partition("=") for each in written.upper().split(";")[1:])
-        params = {key or value: value or key for key, _, value in given}
-        if "QUOTED-PRINTABLE" in params.values():
-            charset = params.get("CHARSET", "utf-8").strip('"')
+        given = [each.replace('"', "").partition("=") for each in written.split(";")[1:]]
+        params = {key.upper(): value for key, _, value in given if value}
+        kinds = tuple(value or key for key, _, value in given if not value or key.upper() == "TYPE")
+        if "QUOTED-PRINTABLE" in written.upper():
+            charset = params.get("CHARSET", "utf-8")
             with suppress(LookupError):  # a charset that nobody knows
                 value = decodestring(value.encode()).decode(charset, "replace")
         omitted = params.get("X-APPLE-OMIT-YEAR", "")
-        yield _Line(group=group, name=name.upper(), value=value, omitted=omitted)
+        others = {key: said for key, said in params.items() if key not in _FRAME}
+        yield _Line(
+            group=group, name=name.upper(), value=value, omitted=omitted, kinds=kinds, params=others
+        )
 
 
 def _fields(lines: list[_Line], found: Findings) -> dict[str, Any]:
@@ -110,7 +119,10 @@ def _fields(lines: list[_Line], found: Findings) -> dict[str, Any]:
             label = labels.get(line.group, "").replace(" ", "_") if line.group else ""
             taken = label.lower() in _FIELDS.values()
             _take(fields, line, f"other_{label}" if taken else label or line.name)
+            _keep_kinds(fields, line, label)
     called = next((line.parts for line in lines if line.name == "N"), [])
+    for _, part in left_over((("n", each) for each in called), [fields.get("name")]):
+        keep_rest(fields, "part_of_name", part)
     if "name" not in fields and any(called):
         family, given, middle, *_ = (*called, "", "")
         fields["name"] = " ".join(filter(None, (given, middle, family)))
@@ -118,6 +130,17 @@ def _fields(lines: list[_Line], found: Findings) -> dict[str, Any]:
     if moment := moment_of(revised):
         fields["seen_at"] = moment
     return fields
+
+
+def _keep_kinds(fields: dict[str, Any], line: _Line, label: str) -> None:
+    """Keep what a line says of its value: its label, its kinds such as `work`, and the rest."""
+    name = _FIELDS.get(line.name, line.name)
+    kinds = [label, *(kind for each in line.kinds for kind in each.split(","))]
+    for kind in filter(None, kinds):
+        if kind.upper() not in _SILENT and (line.name in _FIELDS or kind != label):
+            keep_rest(fields, f"{name}_{kind}", line.text)
+    for key, said in line.params.items():
+        keep_rest(fields, f"{name}_{key}", said)
 
 
 def _take(fields: dict[str, Any], line: _Line, key: str) -> None:

@@ -6,12 +6,13 @@ import re
 import sys
 import tomllib
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any, Final
+
+from canonry.values.texts_of_files import Said, left_over, moment_of, unread_beside
 
 NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
 """The names that formats have for fields, by format."""
@@ -19,7 +20,13 @@ NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text
 _MEMBERS_MAX: Final = 100
 """The most inner files of a file that are read."""
 
+PATH: Final = "/"
+"""The first sign of the title of a column whose values have no meaning in every format."""
+
 ParsedCell = str | int | float | bool | None
+Line = tuple[Mapping[str, ParsedCell], Said]
+"""The cells of a line of a statement by their titles, and all of its texts."""
+
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
 
 
@@ -56,6 +63,7 @@ class Findings:
         self._members: list[tuple[str, str, str, int | None]] = []
         self._inflated = bounds.inflated
         self._made_at: str | None = None
+        self._beside: list[str] = []
 
     def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
         """Add text, unless it is blank."""
@@ -68,7 +76,7 @@ class Findings:
         """Add a table without blank rows at its end."""
         kept: list[list[ParsedCell]] = []
         for row in rows:
-            self._cells -= max(1, len(row))
+            self._cells -= 1 + sum(cell is not None for cell in row)
             if self._cells < 0:
                 raise Fault("cells")
             cells = [cleaned(cell) if isinstance(cell, str) else cell for cell in row]
@@ -78,6 +86,15 @@ class Findings:
             kept.pop()
         if kept:
             self._tables.append((name, kept))
+
+    def lines(self, lines: Sequence[Line]) -> None:
+        """Add the table of these lines, if there are any."""
+        if lines:
+            self.table(rows_of(lines))
+
+    def beside(self, said: Said, kept: Iterable[Any] = ()) -> None:
+        """Note the texts that belong to no line or record, except those that are kept."""
+        self._beside += (f"{path}: {text}" for path, text in left_over(said, kept))
 
     def record(self, kind: str, fields: Mapping[str, Any]) -> int:
         """Add a record of named values and return its index."""
@@ -116,7 +133,7 @@ class Findings:
             "parts": self._parts,
             "tables": self._tables,
             "records": self._records,
-            "notes": self._notes,
+            "notes": [*self._notes, *unread_beside(self._beside)],
             "members": self._members,
         }
 
@@ -133,41 +150,24 @@ APART: Final = frozenset({"unread", "seen_at", "rest"})
 """Members of a record that are no fields: unclear values, its own time, values without a field."""
 
 
-_MOMENT: Final = re.compile(
-    r"(?:D:)?(\d{4})[-:]?(\d\d)[-:]?(\d\d)"
-    r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,6})\d*)?)?)?"
-    r"\s?(?:Z(?:00'?00'?)?"
-    r"|(?:\[|(?=[+-]))([+-]?)(\d{1,2})(?:[:']?(\d\d))?'?(?:\.(\d\d?))?(?::[A-Z]+)?\]?)?"
-)
-"""A day, its time and its zone, as ISO 8601, PDF, EXIF and OFX write them."""
-
-_UNSET: Final = frozenset(
-    {"1970-01-01T00:00:00Z", "1980-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "2013-12-23T23:15:00Z"}
-)
-"""Times that programs and libraries write into files if nobody gives one."""
+def rows_of(lines: Iterable[Line]) -> list[list[ParsedCell]]:
+    """Return titles and rows; texts of a line that are in no cell get columns of their own."""
+    rows: list[dict[str, ParsedCell]] = []
+    for cells, said in lines:
+        rows.append(dict(cells))
+        for path, text in left_over(said, cells.values()):
+            before = rows[-1].get(PATH + path)
+            rows[-1][PATH + path] = f"{before}; {text}" if before else text
+    titles = dict.fromkeys(title for row in rows for title in row)
+    return [[*titles], *([*map(row.get, titles)] for row in rows)]
 
 
-def moment_of(text: str) -> str | None:
-    """Return a time as RFC 3339 in UTC; None if it is no whole day or time.
-
-    A day counts from its beginning. A time without a zone counts as UTC.
-    """
-    if (found := _MOMENT.fullmatch(text.strip())) is None:
-        return None
-    *day, fraction, sign, hours, minutes, hundredths = found.groups("0")
-    ahead = timedelta(hours=int(hours) + int(hundredths.ljust(2, "0")) / 100, minutes=int(minutes))
-    try:
-        moment = datetime(*map(int, day), int(fraction.ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc, arg-type]
-        moment -= -ahead if sign == "-" else ahead
-    except (ValueError, OverflowError):
-        return None
-    written = moment.isoformat().replace("+00:00", "Z")
-    return None if written in _UNSET else written
+_SIGNS: Final = re.compile("[-/]")
 
 
 def keep_rest(fields: dict[str, Any], name: str, value: str) -> None:
     """Keep a value without a field under its name; several of one name become a list."""
-    rest, key = fields.setdefault("rest", {}), name.lower().replace("-", "_")
+    rest, key = fields.setdefault("rest", {}), _SIGNS.sub("_", name.lower())
     before = rest.get(key)
     several = before if isinstance(before, list) else [before]
     if value.strip():

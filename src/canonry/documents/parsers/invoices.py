@@ -6,13 +6,14 @@
 import json
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from importlib.resources import files
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
-from canonry.documents.parsers.findings import NAMES, Fault, Findings
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
+from canonry.values.texts_of_files import in_words, left_over
 
 _CREDITS: Final = frozenset(map(str, (81, 83, 261, 262, 296, 308, 381, 396, 420, 458, 532)))
 """Codes of credit notes in UNTDID 1001."""
@@ -23,6 +24,9 @@ _CREDITED: Final[dict[str, str]] = NAMES["credit_notes"]
 
 _DEALS: Final = ("SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
 _DAY: Final = len("20240131")
+_SILENT: Final = frozenset(NAMES["xml"]["silent"].split())
+"""Attributes that say in which list, unit or currency a value is."""
+
 _Places = Mapping[str, Sequence[str]]
 
 
@@ -70,7 +74,12 @@ def _fields(root: Element, places: _Places) -> dict[str, Any]:
     fields["iban"] = fields["iban"].replace(" ", "")
     lines = [line for path in places["items"] for line in all_at(root, path)]
     fields["items"] = [_item(line, places) for line in lines]
-    return _cleaned(fields)
+    fields = _cleaned(fields)
+    files_in = [file for path in places["files"] for file in all_at(root, path)]
+    said = leaves_of(root, "invoice", without=[*lines, *files_in])
+    for path, text in left_over(said, [*fields.values(), said_at(root, *places["code"])]):
+        keep_rest(fields, path, text)
+    return fields
 
 
 def _item(line: Element, places: _Places) -> dict[str, Any]:
@@ -80,7 +89,10 @@ def _item(line: Element, places: _Places) -> dict[str, Any]:
         if name.startswith("items.")
     }
     numbers = {name: plain_number(text) for name, text in texts.items() if name != "description"}
-    return _cleaned({**texts, **numbers})
+    item = _cleaned({**texts, **numbers})
+    for path, text in left_over(leaves_of(line), item.values()):
+        keep_rest(item, path, text)
+    return item
 
 
 def _cleaned(fields: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +109,19 @@ def _sum(node: Element, code: str, *paths: str) -> float | int | None:
 def all_at(node: Element, path: str) -> list[Element]:
     """Return the elements at a path of names in any namespace."""
     return node.findall("/".join(f"{{*}}{name}" for name in path.split("/")))
+
+
+def leaves_of(
+    node: Element, path: str = "", *, without: Collection[Element] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the texts and attributes below an element, except those of some, with their paths."""
+    for each in node:
+        tag = in_words(each.tag.rpartition("}")[2])
+        name = f"{path}/{tag}" if path else tag
+        if each not in without:
+            yield name, " ".join((each.text or "").split())
+            yield from ((f"{name}/{key}", said) for key, said in each.items() if key not in _SILENT)
+            yield from leaves_of(each, name, without=without)
 
 
 def lines_at(node: Element, path: str) -> Iterator[str]:

@@ -9,8 +9,9 @@ from email.utils import getaddresses, parsedate_to_datetime
 from html import escape
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import Fault, Findings
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
 from canonry.documents.parsers.markup import read_page
+from canonry.values.texts_of_files import Said, in_words, left_over
 
 _ADDRESSES_MAX: Final = 1_000
 _MESSAGES_MAX: Final = 10_000
@@ -19,6 +20,8 @@ _CUT: Final = re.compile(
 )
 _QUOTED: Final = re.compile(rb"(?m)^>(>*From )")
 _ROLES: Final = {1: "to", 2: "cc"}
+_READ: Final = frozenset(NAMES["mail"]["read"].split())
+_TRANSPORT: Final = tuple(NAMES["mail"]["transport"].split())
 _IDS: Final = re.compile(r"<([^<>\s]{1,500})>")
 
 
@@ -56,14 +59,18 @@ def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
     return {**found, "thread_id": before[0] if before else found["message_id"]}
 
 
-def _keep(head: dict[str, Any], body: str, found: Findings, *, html: bool = False) -> int:
-    """Add a message with its text and return the index of its record."""
+def _keep(
+    head: dict[str, Any], body: str, found: Findings, others: Said, *, html: bool = False
+) -> int:
+    """Add a message with its text and other values; return the index of its record."""
     inner = Findings(found.bounds)
     if html:
         read_page(body, inner)
     else:
         inner.text(body)
     text = "\n".join(text for _, _, text in inner.said()["parts"])
+    for name, value in left_over(others, (*map(str, head.values()), text)):
+        keep_rest(head, name, value)
     fields = {key: value for key, value in {**head, "text": text}.items() if value}
     for name, rows in inner.said()["tables"]:
         found.table(rows, name=name)
@@ -99,7 +106,11 @@ def read_eml(data: bytes, found: Findings) -> None:
         if part.get_content_type() == "text/plain":
             told = _text(part, found)
             text = f"{text}<pre>{escape(told)}</pre>" if html else f"{text}\n{told}"
-    place = _keep(head, text, found, html=html)
+    others = [(n, str(v)) for n, v in message.items() if n.lower() not in _READ]
+    kept = [each for each in others if not each[0].lower().startswith(_TRANSPORT)]
+    if len(kept) < len(others):
+        found.note("Lines about the transport of messages were not read.")
+    place = _keep(head, text, found, kept, html=html)
     for part in more:
         if part.get_content_type() == "text/html":
             _attach(part, found, place, "text.html")
@@ -173,6 +184,8 @@ def read_msg(data: bytes, found: Findings) -> None:
     files = [each for each in message.attachments if each.file_bytes]
     head["attachments"] = [each.file_name or "" for each in files]
     body = message.body or message.html_body or ""
-    place = _keep(head, body, found, html=not message.body and bool(message.html_body))
+    every = ((in_words(e.name.removeprefix("PidTag")), e.value) for e in message.properties)
+    told = [(n, value) for n, value in every if isinstance(value, str) and n not in _READ]
+    place = _keep(head, body, found, told, html=not message.body and bool(message.html_body))
     for each in files:
         found.member(each.file_name or "", each.mime_type or "", each.file_bytes or b"", place)

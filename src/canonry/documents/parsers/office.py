@@ -22,7 +22,7 @@ from canonry.documents.parsers.markup import read_page
 
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
 _OF_SLIDES: Final = re.compile(r"ppt/notesSlides/[^/]+\.xml")
-_COMMENTS: Final = frozenset({"word/comments.xml"})
+_COMMENTS: Final = re.compile(r"(?:word|xl|ppt)/(?:[^/]+/)?(?:comment|threadedComment)s?\d*\.xml")
 _COMMENTS_MAX: Final = 500
 _BESIDE: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
@@ -74,7 +74,6 @@ def read_docx(data: bytes, found: Findings) -> None:
     """Read a Word document without its pictures."""
     with _opened(data, found) as archive:
         beside = [_tree(archive, name) for name in filter(_BESIDE.match, archive.namelist())]
-        _note_comments((_tree(archive, n) for n in archive.namelist() if n in _COMMENTS), found)
     no_image = mammoth.images.img_element(lambda _: {})
     whole = _with_one_strike(data)
     page = mammoth.convert_to_html(io.BytesIO(whole), convert_image=no_image)
@@ -112,7 +111,6 @@ def read_odt(data: bytes, found: Findings) -> None:
         content = _tree(archive, "content.xml")
         _drop_struck(content, found)
         _gather(content, lines, found)
-        _note_comments((each for each in content.iter() if _name(each) == "annotation"), found)
         beside = [each for each in content.iter() if _name(each) == "note"]
         if "styles.xml" in archive.namelist():
             styles = _tree(archive, "styles.xml").iter()
@@ -158,8 +156,6 @@ def read_pptx(data: bytes, found: Findings) -> None:
         for name in filter(_OF_SLIDES.match, names):
             lines = [each.text or "" for each in _tree(archive, name).iter() if each.text]
             found.text("\n".join(lines), section="Notes")
-        comments = (_tree(archive, name) for name in names if name.startswith("ppt/comments/"))
-        _note_comments(comments, found)
 
 
 def read_epub(data: bytes, found: Findings) -> None:
@@ -185,6 +181,11 @@ def _opened(data: bytes, found: Findings) -> zipfile.ZipFile:
         with suppress(Exception):  # broken properties leave the text readable
             stated = {_name(each): each.text for each in _tree(archive, name).iter()}
             found.made(*map(stated.get, _CHANGED))
+    nodes = [_tree(archive, name) for name in filter(_COMMENTS.fullmatch, archive.namelist())]
+    if "content.xml" in archive.namelist() and b"annotation" in archive.read("content.xml"):
+        inner = _tree(archive, "content.xml").iter()
+        nodes += [each for each in inner if _name(each) == "annotation"]
+    _note_comments(nodes, found)
     return archive
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import Fault, answer, cleaned, moment_of
+from canonry.documents.parsers.findings import Fault, answer, cleaned
+from canonry.values.texts_of_files import moment_of
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
-from canonry.documents.readers.structured import MARKS, known
+from canonry.values.charsets import MARKS, known
 from canonry.values.errors import InvalidInput
 
 _HEAD: Final = 4_000
@@ -67,35 +67,15 @@ def _root_of(text: str) -> str:
 # The kind of a file follows from signatures and structure. The hint decides only between similar
 # text formats. Files of any other kind, such as programs, are refused.
 
-_SIGNATURES: Final = (
-    (b"%PDF-", FileType.PDF),
-    (b"\x89PNG\r\n\x1a\n", FileType.PNG),
-    (b"\xff\xd8\xff", FileType.JPEG),
-    (b"II*\0", FileType.TIFF),
-    (b"MM\0*", FileType.TIFF),
-    (b"GIF87a", FileType.GIF),
-    (b"GIF89a", FileType.GIF),
-    (b"{\\rtf", FileType.RTF),
-)
+NAMES: Final = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text("utf-8"))
+_SIGNATURES: Final = {
+    name.encode("latin-1"): FileType[kind] for name, kind in NAMES["signatures"].items()
+}
 _COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The signature of Outlook files and of Office files before 2007."""
 
-_STREAMS: Final = (
-    ("__properties_version1.0", FileType.MSG),
-    ("EncryptedPackage", None),
-    ("WordDocument", None),
-    ("PowerPoint Document", None),
-    ("Workbook", FileType.XLS),
-    ("Book", FileType.XLS),
-)
-"""Streams that identify such files; a kind that can contain the others comes first."""
-
-_PACKED: Final = {
-    "xl/workbook.xml": FileType.XLSX,
-    "xl/workbook.bin": FileType.XLSX,
-    "word/document": FileType.DOCX,
-    "ppt/presentation.xml": FileType.PPTX,
-}
+_STREAMS: Final[dict[str, str]] = NAMES["streams"]
+_PACKED: Final = {name: FileType[kind] for name, kind in NAMES["packed"].items()}
 _NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
 """Archives whose member `mimetype` names their kind."""
 
@@ -127,9 +107,8 @@ _POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
 """The first line of an mbox message and the beginning of its head."""
 
 _HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
-_NAMES: Final = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text("utf-8"))
-_SUFFIXES: Final = {name: FileType[kind] for name, kind in _NAMES["suffixes"].items()}
-_SYNONYMS: Final = {name: FileType[kind] for name, kind in _NAMES["media"].items()}
+_SUFFIXES: Final = {name: FileType[kind] for name, kind in NAMES["suffixes"].items()}
+_SYNONYMS: Final = {name: FileType[kind] for name, kind in NAMES["media"].items()}
 
 
 def kind_of(data: bytes, hint: FileHint) -> FileType:
@@ -152,7 +131,7 @@ def kind_of(data: bytes, hint: FileHint) -> FileType:
 
 def _signed(data: bytes) -> FileType | None:
     """Return the kind by the first bytes; None if they may be text."""
-    for signature, kind in _SIGNATURES:
+    for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
             return kind
     for is_such, kind in _TOLD_BY:
@@ -192,17 +171,17 @@ def _compound(data: bytes) -> FileType:
         InvalidInput: `document.encrypted` or `document.unsupported`.
     """
     name, kind = next(
-        ((name, kind) for name, kind in _STREAMS if name.encode("utf-16-le") in data), ("", None)
+        ((n, kind) for n, kind in _STREAMS.items() if n.encode("utf-16-le") in data), ("", "")
     )
     if name == "EncryptedPackage":
         message = "The file is encrypted. Remove the password and send it again."
         raise InvalidInput("document.encrypted", message)
-    if kind is None and name:
+    if name and not kind:
         message = "Word and PowerPoint files before 2007 are not supported. Save as DOCX or PDF."
         raise InvalidInput("document.unsupported", message)
-    if kind is None:
+    if not kind:
         raise unsupported()
-    return kind
+    return FileType[kind]
 
 
 def _packed(data: bytes) -> FileType:

@@ -22,17 +22,16 @@ from canonry.canon.ports.files import (
     Table,
 )
 from canonry.documents.parsers.findings import STRUCK
-from canonry.documents.readers.kinds import declared, kind_of
+from canonry.documents.readers.kinds import NAMES, declared, kind_of
 from canonry.documents.readers.structured import (
-    decoded,
     front_matter,
-    guessed,
     records_of,
     sections,
     table_of,
     without_struck,
 )
 from canonry.language.texts.sentences import Box, DocumentType, Part
+from canonry.values.charsets import decoded, guessed
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 
 
@@ -128,20 +127,10 @@ _PARSERS: Final = "canonry.documents.parsers"
 _SECTIONED_MAX: Final = 2_000_000
 """The most characters of Markdown that is split at headings; longer text takes minutes."""
 
-_MODULES: Final = {
-    "archives": (FileType.ZIP,),
-    "banks": (FileType.MT940, FileType.OFX, FileType.QIF, FileType.XML),
-    "calendars": (FileType.ICS,),
-    "cards": (FileType.VCF,),
-    "mail": (FileType.EML, FileType.MBOX, FileType.MSG),
-    "markup": (FileType.HTML,),
-    "office": (
-        *(FileType.XLSX, FileType.XLS, FileType.ODS, FileType.DOCX, FileType.ODT, FileType.PPTX),
-        *(FileType.RTF, FileType.EPUB),
-    ),
-}
 _PARSER_OF: Final = {
-    kind: (module, kind.name.lower()) for module, kinds in _MODULES.items() for kind in kinds
+    FileType[kind]: (module, kind.lower())
+    for module, kinds in NAMES["parsers"].items()
+    for kind in kinds.split()
 }
 """The parser of each kind: its module and its name of the kind."""
 

@@ -1,0 +1,46 @@
+"""Texts that no field holds: found in one place, whatever the format."""
+
+from typing import Any
+
+import pytest
+
+from canonry.values.texts_of_files import left_over, unread_beside
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Rent", "rent"),
+        ("46.10", -46.1),
+        ("20240130", "2024-01-30"),
+        ("DE02 1203 0000", "DE0212030000"),
+        ("January rent", "For the January rent of 2024"),
+        ("DBIT", None),
+        ("  ", None),
+    ],
+)
+def test_a_text_is_kept_in_any_notation(text: str, kept: Any) -> None:
+    assert list(left_over([("a", text)], [kept])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("7", "Room 7"),
+        ("0042", 42),
+        ("Rent", "Renting"),
+        ("5", -5.5),
+        ("\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"),
+        ("46.10", "46.1 and more"),
+    ],
+)
+def test_a_text_that_only_resembles_a_kept_one_is_left(text: str, kept: Any) -> None:
+    assert list(left_over([("a", text)], [kept])) == [("a", text)]
+
+
+def test_a_note_tells_how_many_more_values_were_not_read() -> None:
+    (note,) = unread_beside([f"{n}: {'x' * 96}" for n in range(10)])
+
+    assert note.startswith("Values beside the records were not read: 0: xxx")
+    assert note.endswith(", and 4 more.")
+    assert unread_beside([]) == []
