@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from canonry.canon.ports.files import Record
 from canonry.cli import chat_exports
+from canonry.documents.extraction.chats import of_chats, of_lines
 from tests.cli.run import canonry
 
 
@@ -184,3 +186,73 @@ def test_a_chat_takes_no_more_memory_if_it_is_longer(
 
     assert count == 10_001
     assert most < export.stat().st_size / 10
+
+
+def a_text(messages: int) -> str:
+    """A chat of WhatsApp with days that only its end tells apart from months."""
+    lines = ["01/02/2024, 08:00 - Messages are encrypted"]
+    for n in range(messages):
+        day = f"{n * 28 // messages + 1:02}/02/2024"
+        clock = f"{n // 60 % 24:02}:{n % 60:02}"
+        lines.append(f"{day}, {clock} - Member {n % 3}: line {n}" + "\nand more" * (n % 5 == 0))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_long_text_of_whatsapp_is_read_in_parts_as_the_whole_would_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = a_text(500)
+    whole = [*of_lines(text, "Club.txt")]
+    export = tmp_path / "Club.txt"
+    export.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(chat_exports, "_READ", 7)
+    monkeypatch.setattr(chat_exports, "_PART", 90)
+    parts = [json.loads(part) for part in chat_exports.parts_of(export, "Club.txt")]
+    records = [Record(kind="object", fields=fields) for fields in parts]
+    found = [each for record in records for each in of_chats([record], "Club.txt", [])]
+
+    assert [len(part["messages"]) for part in parts] == [90, 90, 90, 90, 90, 51]
+    assert found[0].fields == whole[0].fields
+    assert found[0].fields["participants"] == ["Member 0", "Member 1", "Member 2"]
+    messages = [each.fields for each in found if each.entity_type == "message"]
+    assert messages == [each.fields for each in whole[1:]]
+    assert messages[1]["sent_at"] == "2024-02-01T00:00"
+    assert len({each["message_id"] for each in messages}) == 501
+
+
+def test_another_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_exports, "_READ", 7)
+    export = tmp_path / "log.txt"
+    export.write_text("2024-05-12 10:00:00 ERROR: disk full\n" * 9, encoding="utf-8")
+
+    assert list(chat_exports.parts_of(export)) == [export.read_bytes()]
+
+
+def test_a_long_text_of_whatsapp_is_brought_once(tmp_path: Path) -> None:
+    export = tmp_path / "Club.txt"
+    export.write_text(a_text(30_000), encoding="utf-8")
+    first, again = (brought(tmp_path, "chats", export) for _ in range(2))
+
+    assert (first["sources"], first["records"], first["unread"]) == (16, 30_017, {})
+    assert (again["known"], again["sources"], again["records"]) == (16, 16, 0)
+    assert found(tmp_path, "conversation") == ["Club"]
+
+
+def test_a_text_takes_no_more_memory_if_it_is_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_exports, "_READ", 1 << 14)
+    monkeypatch.setattr(chat_exports, "_PART", 100)
+    export = tmp_path / "Club.txt"
+    most = []
+    for messages in (3_000, 15_000):
+        export.write_text(a_text(messages), encoding="utf-8")
+        tracemalloc.start()
+        try:
+            parts = chat_exports.parts_of(export)
+            assert sum(part.count(b'"date"') for part in parts) == messages + 1
+            most.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+
+    assert most[1] < 1.5 * most[0]

@@ -22,9 +22,13 @@ _SIGN: Final = re.compile(r"[^\s,:]")
 _DECODER: Final = json.JSONDecoder()
 
 
-def parts_of(path: Path) -> Iterator[bytes]:
+def parts_of(path: Path, name: str = "") -> Iterator[bytes]:
     """Yield the content of a file; a large export by conversations, and long ones in parts."""
     read = []
+    if path.suffix.lower() == ".txt" and path.stat().st_size >= _READ:
+        for part in _texts_in(path, (name or path.name).rpartition(".")[0]):
+            read.append(True)
+            yield json.dumps(part, ensure_ascii=False).encode()
     if path.suffix.lower() == ".json" and path.stat().st_size >= _READ:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             export = _Export(file)
@@ -36,6 +40,24 @@ def parts_of(path: Path) -> Iterator[bytes]:
                     yield json.dumps([part], ensure_ascii=False).encode()
     if not all(read) or not read:  # such as messages of Slack, which are one conversation
         yield path.read_bytes()
+
+
+def _texts_in(path: Path, title: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the messages in a text of WhatsApp in parts; nothing if it is none."""
+    from canonry.documents.extraction.chats import messages_in  # noqa: PLC0415 - may be missing
+
+    def lines() -> Iterator[str]:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            yield from file
+
+    authors = dict.fromkeys(each.author for each in messages_in(lines) if each.author)
+    about = {"id": title, "name": title, "participants": list(authors)}
+    said = (
+        {"id": e.id, "from" if e.author else "actor": e.author, "date": e.at, "text": e.text}
+        for e in messages_in(lines)
+    )
+    while items := list(islice(said, _PART)):
+        yield {**about, "messages": items}
 
 
 class _Export:

@@ -360,7 +360,7 @@ def _bringing(kind: str) -> click.Command:
                     counts["files"] += 1
                     told(counts["files"], None)
                     try:
-                        for part in parts_of(path):
+                        for part in parts_of(path, name):
                             one = await _bring(store.canon, caller, (name, part), counts, unread)
                             notes |= {name: (one, part.decode())} if kind == "notes" else {}
                     except CanonryError as error:
