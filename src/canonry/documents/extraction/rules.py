@@ -31,6 +31,7 @@ from canonry.documents.extraction.rows import (
     snake,
     type_of_list,
 )
+from canonry.documents.extraction.services import of_services
 from canonry.documents.extraction.tills import till_of
 from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
 from canonry.documents.readers.structured import FRONT
@@ -260,7 +261,12 @@ def interpret(
         return Interpretation(entities=held(chain((first,), chats)), warnings=tuple(warnings))
     front = [each.fields for each in reading.records if each.kind == FRONT]
     reading = replace(reading, records=tuple(r for r in reading.records if r.kind != FRONT))
-    found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
+    payments, records = of_services(reading.records)
+    if payments:  # the name of the file is no type of its payments
+        reading = replace(reading, name="", tables=tuple(payments), records=records)
+    found: Iterable[Found] | None = _statements(reading, schemas, warnings)
+    if found is None or (payments and records):
+        found = chain(found or (), _entities(replace(reading, records=records), schemas, untyped))
     if front:
         found = _with_front(found, front[0], schemas)
         made = (moment_of(str(front[0].get(name, ""))) for name in _STATED)
