@@ -1,8 +1,10 @@
 """The introduction of a toolset, which a client gets when it connects."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, Self
 
 
@@ -19,6 +21,11 @@ class Face:
     instructions: str = ""
     contract_instructions: str = ""
     """The instructions for a server without extensions, if `instructions` mentions some."""
+
+    @classmethod
+    def of(cls, package: str) -> Self:
+        """Read it from `face.toml` of a package."""
+        return cls(**tomllib.loads(files(package).joinpath("face.toml").read_text("utf-8")))
 
     def published(self) -> Self:
         """Return it with the title of its contract, about the tools of the contract alone."""

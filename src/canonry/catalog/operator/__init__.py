@@ -12,15 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FACE", "OPERATOR"]
 
-FACE: Final = Face(
-    name="operator",
-    purpose="Keeping a store: what a catalog holds is written here and nowhere else",
-    server_name="canonry-operator",
-    contract_version="1.0.0",
-    instructions=(
-        "To create an item, give all arguments but id that cannot be null. To change one, give its "
-        "id and the new values. catalog_move_entity publishes drafts. The catalog toolset reads."
-    ),
-)
+FACE: Final = Face.of(__package__)
 
 __getattr__ = lazily(__name__, "OPERATOR")

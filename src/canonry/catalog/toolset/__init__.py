@@ -12,15 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CATALOG", "FACE"]
 
-FACE: Final = Face(
-    name="catalog",
-    purpose="A catalog of guides, concepts, projects and news to look into, project by project",
-    server_name="psymetric",
-    contract_version="1.0.0",
-    instructions=(
-        "Call list_projects first: every other tool needs the id of a project. Search matches "
-        "text literally and ignores case. All tools are read-only."
-    ),
-)
+FACE: Final = Face.of(__package__)
 
 __getattr__ = lazily(__name__, "CATALOG")

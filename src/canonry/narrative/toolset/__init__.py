@@ -12,23 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT", "FACE", "NARRATIVE"]
 
-_USE: Final = (
-    "To make something canon, propose it in a scene with mongodb_create_proposed_change. The "
-    "CanonKeeper then judges the proposals with composite_canonize_scene. Only the "
-    "CanonKeeper writes canon directly. Cite evidence as kind:uuid, where kind is source, "
-    "turn, scene, snippet or rule."
-)
-
-FACE: Final = Face(
-    name="narrative",
-    purpose="Canon for game masters' agents: universes, scenes, proposals and canonized facts",
-    server_name="monitor-data-layer",
-    contract_version="1.0.0",
-    instructions=(
-        f"{_USE} Most reads also take at (a story time or a scene_id) and as_known_at (a date-time "
-        "or a log position)."
-    ),
-    contract_instructions=_USE,
-)
+FACE: Final = Face.of(__package__)
 
 __getattr__ = lazily(__name__, "EXACT", "NARRATIVE")
