@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.texts.sentences import sentence_starts
 from canonry.language.texts.stems import (
@@ -23,7 +24,7 @@ from canonry.values.calendars.declaring import read_roughly
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, Grain, RoughTime, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import folded
-from canonry.values.languages import months
+from canonry.values.languages import languages, months, plain_letters
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import RankingWeights
 
@@ -239,8 +240,8 @@ def ordered_again(
 
 # Times in a question, as intervals.
 #
-# A pattern finds Gregorian dates, and names of a declared calendar find its own. "Last" and "ago"
-# count from the present of the conversation.
+# The tables of the grammar of times tell which words may name one, and the grammar reads them.
+# "Last" and "ago" count from the present of the conversation; a bare month is the last one.
 
 
 class TimeSpan(NamedTuple):
@@ -271,35 +272,23 @@ class TimesAsked:
         return bool(self.stretches or self.sessions or self.anchors)
 
 
-_NAMES: Final = sorted(map(re.escape, months()), key=len, reverse=True)
-_MONTH: Final = rf"(?:{'|'.join(_NAMES)})\b\.?"
-_WEEKDAY: Final = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_SEASONS: Final = "spring|summer|autumn|fall|winter"
-_LEADING: Final = (
-    "in|last|of|since|by|between|from|during|until|till|this|next|past|before|after|im|letzten|seit|vor|nach"
-    "|en|au|de|del|depuis|em|nel|dal|a|desde"
-)
-_YEAR: Final = r"(?:1\d|20)\d\d"
-_SAID: Final = re.compile(
-    rf"\b(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{4}}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? {_MONTH}(?:,? (?:of |de )?{_YEAR}\b)?"
-    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
-    rf"|{_MONTH},? (?:of |de )?{_YEAR}\b"
-    rf"|(?:{_SEASONS})(?: of)? {_YEAR}\b"
-    rf"|(?:last|past) (?:{_SEASONS}|weekend)\b"
-    rf"|(?:{_LEADING}) (?:{_MONTH}(?:,? (?:of |de )?{_YEAR}\b)?|(?:the year )?{_YEAR}\b(?![-./]))"
-    rf"|(?:last|past|this|on|previous) {_WEEKDAY}\b"
-    r"|(?:last|past|this|previous) (?:week|month|year|night)\b"
-    r"|(?:an?|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|a few) "
-    r"(?:day|week|month|year)s? ago\b"
-    r"|yesterday|today|gestern|heute|hier|ayer|hoy|ieri|oggi|ontem|gisteren)\b"
-)
-_LED: Final = re.compile(rf"^(?!(?:last|next|past) )(?:{_LEADING}|on|the year) ")
+_TIME_MAX: Final = 6
+"""The most words of a time."""
+_READ_MAX: Final = 600
+"""The most words of a question that are read; reading a time costs a millisecond."""
+_NUMERIC: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[./-]\d{1,2}[./-]\d{4}")
+_YEAR: Final = re.compile(rf"(?:1\d|20)\d\d|{_NUMERIC.pattern}")
+_SIDES: Final = frozenset({"before", "after", "since", "until", "till", "by"})
+_LINKS: Final = frozenset({*_SIDES, "from", "between"})
+_ARTICLES: Final = frozenset({"the", "der", "die", "das", "den", "le", "la", "les", "el"})
+_LINKED, _COUNTED = 1, 3
+"""A word needs a word such as `in` before it, or one such as `ago` or `last` beside it."""
+_COUNTS_ONLY: Final = ("seasons", "parts", "units", "plurals")
+_NEEDS: Final = {"days": 0, "week": _LINKED, **dict.fromkeys(_COUNTS_ONLY, _COUNTED)}
 _AROUND: Final = re.compile(
     r"(?:\b(?P<count>the|a|one|two|three|few) (?P<unit>day|week|weekend|month|year)s? )?"
-    r"\b(?P<way>before|after|since|until|till|by)(?: the| that)?$"
+    rf"\b(?P<way>{'|'.join(sorted(_SIDES))})(?: the| that)?$"
 )
-_BETWEEN: Final = re.compile(r"\b(?:between|from)$")
 _UNITS: Final = {"day": 1, "weekend": 7, "week": 7, "month": 31, "year": 366}
 _COUNTS: Final = {"two": 2, "three": 3, "few": 3}
 _SESSION: Final = re.compile(
@@ -320,18 +309,16 @@ _ANCHOR: Final = re.compile(
     r"\b(?P<way>before|after|during|since|until) "
     r"(?:the |a |an |his |her |their |my |our )?(?P<what>[^?.!,;:]{3,60})"
 )
-_WINDOW: Final = 6
-_PLACED: Final = frozenset({"in", "on", "before", "after", "since", "until", "during", "by"})
 _WEEK: Final = 7
 _HALF: Final = 0.5
 
 
+@lru_cache(maxsize=256)
 def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesAsked:
     """Read the times in the question; `present` is the time that the conversation has reached."""
     said = folded(text)
-    found = tuple(
-        _gregorian(said, present) if calendar is GREGORIAN else _reckoned(said, calendar, present)
-    )
+    plain = plain_letters(said) if calendar is GREGORIAN else said
+    found = tuple(_stretches(plain, calendar, present))
     sessions = tuple(
         (match[1] or match[4], int(match[2]) if match[2] else _ORDINALS[match[3]])
         for match in _SESSION.finditer(said)
@@ -363,26 +350,72 @@ def _days(match: re.Match[str]) -> int | None:
     return None if unit is None else _UNITS[unit] * _COUNTS.get(match["count"], 1)
 
 
-def _gregorian(said: str, present: Instant | None) -> Iterator[TimeSpan]:
-    """Yield each time expression, with the words before it taken into account."""
+def _stretches(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
+    """Yield each time that the words name, with the words before it taken into account."""
+    words = [word.strip(',.;:!?()"') for word in said.split()[:_READ_MAX]]
+    words = [match[0] if (match := _NUMERIC.match(word)) else word for word in words]
     begun: TimeSpan | None = None
-    for match in _SAID.finditer(said):
-        read = _read(match[0], present or Instant(0))
-        if read is None:
+    place = 0
+    while place < len(words):
+        found, size = _longest(words, place, calendar, present)
+        before, place = " ".join(words[max(0, place - _TIME_MAX) : place]), place + size
+        if found is None:
             continue
-        before = said[: match.start()].rstrip()
-        led = match[0].split(" ", 1)[0]
-        if led in {"before", "after", "since", "until", "till", "by"}:
-            before = f"{before} {led}".strip()
-        if begun is not None and (before.endswith((" and", " to", " until")) or led == "until"):
-            yield TimeSpan(begun.start, read.end)
+        if begun is not None and before.endswith((" and", " to", " until")):
+            yield TimeSpan(begun.start, found.end)
             begun = None
-        elif led in {"between", "from"} or _BETWEEN.search(before):
-            begun = read
+        elif before.endswith(("between", "from")):
+            begun = found
         else:
-            yield _around(read, before)
+            yield _around(found, before)
     if begun is not None:
         yield begun
+
+
+def _longest(
+    words: Sequence[str], place: int, calendar: Calendar, present: Instant | None
+) -> tuple[TimeSpan | None, int]:
+    """Return the time of the most words at a place, and their number; without one, 1."""
+    needs, links, past = _vocabulary(calendar)
+    near = words[place : place + _TIME_MAX]
+    for size in range(len(near), 0, -1):
+        some, end = near[:size], near[size - 1]
+        named = [needs[each] for each in some if each in needs]
+        dated = any(map(_YEAR.fullmatch, some))
+        if not (named or dated) or not (end in needs or end in past or end[:1].isdigit()):
+            continue
+        text, need = " ".join(some), max(named, default=_LINKED)
+        if named and (dated or (need == _LINKED and any(map(str.isdigit, text)))):
+            need = 0
+        counted = any(f" {each} " in f" {text} " for each in past)
+        linked = not links.isdisjoint((some[0], *words[place - 1 : place]))
+        sure = _COUNTED if counted or _NUMERIC.fullmatch(end) else linked
+        fits = need <= sure and _SIDES.isdisjoint(some)
+        if fits and (found := _read(text, calendar, present)) is not None:
+            return found, size
+    return None, 1
+
+
+_Vocabulary: TypeAlias = tuple[Mapping[str, int], frozenset[str], frozenset[str]]
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(calendar: Calendar) -> _Vocabulary:
+    """Return the words that may name a time with what they need, and the words for both needs."""
+    if calendar is not GREGORIAN:
+        forms = [(each.name, *each.short) for each in calendar.months]
+        forms += [(each.name, *each.also) for each in calendar.eras]
+        forms += [(each.name,) for each in calendar.counters]
+        words = (word for names in forms for name in names for word in folded(name).split())
+        return dict.fromkeys(words, 0), _LINKS, frozenset()
+    tables = [each.times for each in languages().values() if each.times]
+    needs = dict.fromkeys(months(), _LINKED) | {"weekend": _COUNTED}
+    for name, need in _NEEDS.items():
+        start = 3 if name in {"units", "plurals"} else 0  # not seconds, minutes and hours
+        needs |= {w: need for each in tables for words in each.get(name, ())[start:] for w in words}
+    links = {w for each in tables for words in each.get("skip", ()) for w in words} - _ARTICLES
+    past = {w for each in tables for words in each.get("ways", ())[1:4:2] for w in words}
+    return needs, _LINKS | links, frozenset({"this", *past})
 
 
 def _around(read: TimeSpan, before: str) -> TimeSpan:
@@ -399,58 +432,23 @@ def _around(read: TimeSpan, before: str) -> TimeSpan:
     return TimeSpan(None if days is None or end is None else Instant(end - days * DAY), end)
 
 
-def _read(words: str, present: Instant) -> TimeSpan | None:
-    """Return the day, week, month or year of an expression; without a year, the last one."""
-    bare, before = words, (GREGORIAN.years_later(present, years=-1), Instant(present - _WEEK * DAY))
-    while (shorter := _LED.sub("", bare)) != bare:
-        bare = shorter
-    if bare.endswith("weekend"):
+def _read(text: str, calendar: Calendar, present: Instant | None) -> TimeSpan | None:
+    """Return the day, week, month or year that a text names."""
+    if present is None and calendar is GREGORIAN:
+        present = Instant(0)
+    if text.endswith("weekend") and present is not None:
         monday = present - (present // DAY + 3) % _WEEK * DAY - present % DAY
         return TimeSpan(Instant(monday - 2 * DAY), Instant(monday))
     try:
-        read = read_roughly(bare, GREGORIAN, RoughTime(start=present))
-        if read.counted and read.start > present and not bare.startswith("next "):
-            earlier = before["day" in bare]
-            read = read_roughly(bare, GREGORIAN, RoughTime(start=earlier))
-    except InvalidInput:
-        return None
-    grain = Grain.WEEK if "week" in bare else max(read.grain, Grain.DAY)
-    start, end = span_of(replace(read, grain=grain), GREGORIAN)
-    days = (start // DAY + 3) % _WEEK * DAY if grain is Grain.WEEK else 0
-    return TimeSpan(Instant(start - days), Instant(end - days))
-
-
-def _reckoned(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
-    """Yield each date of a declared calendar, the longest expressions first."""
-    words = said.replace("?", " ").replace(",", " ").split()
-    named = _words(n for each in calendar.months for n in (each.name, *each.short))
-    eras = _words(n for each in calendar.eras for n in (each.name, *each.also))
-    counters = _words(each.name for each in calendar.counters)
-    place = 0
-    while place < len(words):
-        for size in range(min(_WINDOW, len(words) - place), 0, -1):
-            some = words[place : place + size]
-            if named.union(eras, counters).isdisjoint(some) or some[0] in _PLACED:
-                break
-            told = _told(" ".join(some), calendar, present)
-            if told is not None:
-                yield _around(told, " ".join(words[:place]))
-                place += size - 1
-                break
-        place += 1
-
-
-def _words(names: Iterable[str]) -> set[str]:
-    return {word for name in names for word in folded(name).split()}
-
-
-def _told(words: str, calendar: Calendar, present: Instant | None) -> TimeSpan | None:
-    start = None if present is None else RoughTime(start=present)
-    try:
-        read = read_roughly(words, calendar, start)
+        start = None if present is None else RoughTime(start=present, toward=-1)
+        read = read_roughly(text, calendar, start)
     except InvalidInput:
         return None
     if calendar.counters:
         length = min(each.seconds for each in calendar.counters) * SECOND
         return TimeSpan(read.start, Instant(read.start + length))
-    return TimeSpan(*span_of(replace(read, grain=max(read.grain, Grain.DAY)), calendar))
+    weekly = calendar is GREGORIAN and (read.grain is Grain.WEEK or "week" in text)
+    grain = Grain.WEEK if weekly else max(read.grain, Grain.DAY)
+    start_at, end = span_of(replace(read, grain=grain), calendar)
+    days = (start_at // DAY + 3) % _WEEK * DAY if weekly else 0
+    return TimeSpan(Instant(start_at - days), Instant(end - days))

@@ -131,11 +131,11 @@ def _forms(code: str, calendar: Calendar) -> _Forms:
         for place, words in enumerate(columns if table != "week" or calendar is GREGORIAN else ()):
             for each in words:
                 found.setdefault(tuple(each.split()), []).append(_TABLES[table][place])
-    weekdays = forms_of((each, ()) for each in calendar.week)
+    weekdays = forms_of(*((each, ()) for each in calendar.week))
     named: list[tuple[tuple[str, ...], _Token]] = [
         (plain, ("named", ("", place))) for plain, place in weekdays.items()
     ]
-    months = forms_of((each.name, each.short) for each in calendar.months)
+    months = forms_of(*((each.name, each.short) for each in calendar.months))
     if calendar is GREGORIAN:
         months = {(name,): number - 1 for name, number in all_months().items()}
     named += [(plain, ("named", ("month", place))) for plain, place in months.items()]

@@ -2,11 +2,12 @@
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from canonry.values.errors import InvalidInput
@@ -389,7 +390,7 @@ def read_dated(
     """
     words = without_points(said).split()
     clock = _clock(words, path)
-    weekday = _taken(words, forms_of((each, ()) for each in calendar.week))
+    weekday = _taken(words, forms_of(*((each, ()) for each in calendar.week)))
     year = _year(words, calendar, path)
     if not words:
         if year is None or weekday is not None:
@@ -427,7 +428,8 @@ def _near(calendar: Calendar, start: RoughTime, placed: tuple[int, int]) -> tupl
     return calendar.date(calendar.later(calendar.instant(year, month), months=step))[:2]
 
 
-def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
+@lru_cache(maxsize=256)
+def forms_of(*names: tuple[str, tuple[str, ...]]) -> Forms:
     """Map the words of names and abbreviations to the index of the name."""
     return {
         tuple(without_points(folded(form)).split()): place
@@ -466,7 +468,7 @@ def _taken(words: list[str], forms: Forms) -> int | None:
 
 def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
     """Take a year from the end of the words; None: they have none."""
-    eras = forms_of((each.name, each.also) for each in calendar.eras)
+    eras = forms_of(*((each.name, each.also) for each in calendar.eras))
     for form, place in sorted(eras.items(), key=lambda each: -len(each[0])):
         size = len(form)
         if tuple(words[-size:]) == form and _is_number(words, -size - 1):
@@ -513,7 +515,7 @@ def _month_and_day(
     words: list[str], calendar: Calendar, path: str, *, sure: bool
 ) -> tuple[int, int] | None:
     """Return the index of the month and the day, or 0 for none; None: they are not a date."""
-    forms = forms_of((each.name, each.short) for each in calendar.months)
+    forms = forms_of(*((each.name, each.short) for each in calendar.months))
     plain = [word for word in words if word not in _LINKS]
     unknown: list[str] = []
     if not sure and len(plain) == 1 and plain[0][:1].isdigit() and words[0] in (*_ON, *plain):
