@@ -21,17 +21,17 @@ from canonry.values.ids import EntityId
 from canonry.values.provenance import CanonLevel
 
 Citing: TypeAlias = Fact | Event | Relation
+CitedBy: TypeAlias = Mapping[str, Sequence[Citing]]
+"""The items that cite a piece of evidence, by its id."""
 _WORDS: Final = (Turn, Snippet)
 
 
-async def retracted_words(
-    canon: Canon, spaces: Spaces, ids: Collection[str], named: frozenset[EntityId]
-) -> Mapping[str, Turn | Snippet]:
-    """Return those of these turns and passages that retracted items cite, and no standing one.
+async def evidence_of_retracted(
+    canon: Canon, spaces: Spaces, named: frozenset[EntityId]
+) -> CitedBy:
+    """Return the retracted items that cite each piece of evidence.
 
-    A document or scene that is cited as a whole counts for the passages with all words of the item.
-    Retracted relations are looked for among those of the entities in `named`. Words that were
-    recorded before an undone call are as if it had not been made.
+    Retracted relations are looked for among those of the entities in `named`.
     """
     if canon.now is not None:
         canon = narrowed(canon.now, replace(canon.viewpoint, at=None, scene=None))
@@ -41,8 +41,22 @@ async def retracted_words(
     for one in (each for each in found if each.level is level):
         for cited in one.evidence:
             by[cited.ref].append(one)
+    return by
+
+
+async def retracted_words(
+    canon: Canon, by: CitedBy, ids: Collection[str]
+) -> Mapping[str, Turn | Snippet]:
+    """Return those of these turns and passages that only retracted items cite.
+
+    A document or scene that is cited as a whole counts for the passages with all words of the item.
+    Words that were recorded before an undone call are as if it had not been made.
+    """
     if not by:
         return {}
+    spaces = frozenset(one.space for cited in by.values() for one in cited)
+    if canon.now is not None:
+        canon = narrowed(canon.now, replace(canon.viewpoint, at=None, scene=None))
     gone: dict[str, Turn | Snippet] = {}
     for thing in (await canon.covering(spaces).things(ids)).values():
         if not isinstance(thing, _WORDS):

@@ -57,7 +57,12 @@ from canonry.recall.domain.context import (
     trimmed,
     without_repeats,
 )
-from canonry.recall.usecases.find_passages import FoundPassage, find_passages, shortened
+from canonry.recall.usecases.find_passages import (
+    FoundPassage,
+    find_passages,
+    retracted_in,
+    shortened,
+)
 from canonry.recall.usecases.search import degraded_of
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
@@ -396,9 +401,10 @@ async def gather_recalled(
     if query is None:
         return Recollections(things={})
     limit = canon.policy.context.recalled
+    cited = await retracted_in(canon, query.spaces, query.text)
     scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
-        find_passages(canon, replace(query, without_scene=scene.id)),
-        find_passages(canon, replace(query, collection=Collection.SNIPPETS)),
+        find_passages(canon, replace(query, without_scene=scene.id), cited),
+        find_passages(canon, replace(query, collection=Collection.SNIPPETS), cited),
         find_passages(canon, replace(query, collection=Collection.LORE)),
         _memories(canon, participants, query),
     )

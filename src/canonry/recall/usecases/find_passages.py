@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Container, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_words import retracted_words
+from canonry.canon.session.cited_words import CitedBy, evidence_of_retracted, retracted_words
 from canonry.canon.session.spoken_times import calendar_of
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
@@ -278,6 +277,9 @@ async def called_in(canon: Canon, spaces: Spaces, ids: frozenset[str]) -> Called
     }
 
 
+CITED: Final = frozenset({Collection.SCENES, Collection.SNIPPETS})
+"""The collections with the passages that items cite."""
+
 MEANING_MISSING: Final = "vectors"
 """The entry in a reply's `degraded` if meaning was not searched."""
 MEANING_BEHIND: Final = "vectors-behind"
@@ -333,8 +335,12 @@ class FoundPassages:
     behind: int = 0
 
 
-async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
+async def find_passages(
+    canon: Canon, query: TextQuery, cited: CitedBy | None = None
+) -> FoundPassages:
     """Return the best passages within `query`; a smaller limit gives a prefix.
+
+    Passages that only retracted items cite are left out. `cited` is the result of `retracted_in`.
 
     Unspecific similarity finds nothing. A failed search is left out and named in `degraded`. A
     passage without a measured similarity does not count as dissimilar: the index may lack it, or
@@ -357,7 +363,10 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         **await called_in(canon, query.spaces, _about(placed.values()) - called.keys()),
     }
     services = canon.service(RecallServices)
-    gone = await _retracted(canon, query, {*hits, *placed})
+    gone: Container[str] = ()
+    if query.collection in CITED:
+        cited = await retracted_in(canon, query.spaces, query.text) if cited is None else cited
+        gone = await retracted_words(canon, cited, {*hits, *placed})
     standing = [hit for hit in (*words.hits, *placed.values()) if hit.id not in gone]
     ranked = rank_passages(
         words.asked,
@@ -390,15 +399,13 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     )
 
 
-async def _retracted(canon: Canon, query: TextQuery, ids: AbstractSet[str]) -> Container[str]:
-    """Return the passages that only retracted items cite, which are no answer."""
-    if query.collection not in {Collection.SCENES, Collection.SNIPPETS} or not ids:
-        return ()
+async def retracted_in(canon: Canon, spaces: Spaces, text: str) -> CitedBy:
+    """Return the retracted items that cite each piece of evidence, for a question."""
     named = frozenset[EntityId]()
-    for space in query.spaces if query.spaces is not None and len(query.spaces) == 1 else ():
-        mentions = await find_mentioned(canon, space, query.text)
+    for space in spaces if spaces is not None and len(spaces) == 1 else ():
+        mentions = await find_mentioned(canon, space, text)
         named = frozenset(each for each in mentions.found.values() if each is not None)
-    return await retracted_words(canon, query.spaces, ids, named)
+    return await evidence_of_retracted(canon, spaces, named)
 
 
 async def _second_round(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_words import retracted_words
+from canonry.canon.session.cited_words import CitedBy, retracted_words
 from canonry.canon.session.narrowing import there_then, withdrawn_then
 from canonry.canon.session.what_holds import Viewpoint
 from canonry.log.entries import Thing
@@ -24,7 +24,13 @@ from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, R
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.recall.domain.questions import TimesAsked, read_times
-from canonry.recall.usecases.find_passages import find_passages, lies_in, shortened, when_said
+from canonry.recall.usecases.find_passages import (
+    find_passages,
+    lies_in,
+    retracted_in,
+    shortened,
+    when_said,
+)
 from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
@@ -101,8 +107,11 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
     )
     search, past = replace(search, text=(await shortened(canon, asked)).text), canon.now is not None
+    cited: CitedBy = {}
+    if FoundKind.PASSAGE in search.kinds:
+        cited = await retracted_in(canon, asked.spaces, search.text)
     found = await asyncio.gather(
-        _passages(canon, search),
+        _passages(canon, search, cited),
         _known(canon, search) if canon.viewpoint.is_past else _relations(canon, search),
         _documents(canon, search),
     )
@@ -112,7 +121,7 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
         there = {each.id: each for each in await there_then(canon, (e for e, _ in best.values()))}
         best = {i: (there[i], strength) for i, (_, strength) in best.items() if i in there}
     elif len(best) < search.limit and search.taken_back:
-        parts.append(await _taken_back(canon, search))
+        parts.append(await _taken_back(canon, search, cited))
         best |= _best(search, parts[-1:])
     when = TimesAsked() if past else read_times(search.text, GREGORIAN, None)
     gone = frozenset[str]().union(*(part.retracted for part in parts))
@@ -183,7 +192,7 @@ _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
 """The kind of found items that do not get it from their search."""
 
 
-async def _passages(canon: Canon, search: ThingSearch) -> FoundThings:
+async def _passages(canon: Canon, search: ThingSearch, cited: CitedBy) -> FoundThings:
     """Search the indexes of words and meanings; for the past, only items that never change."""
     kinds = search.kinds & {FoundKind.PASSAGE} if canon.viewpoint.is_past else search.kinds
     wanted = dict.fromkeys(c for kind in sorted(kinds) for c in _PASSAGES.get(kind, ()))
@@ -195,7 +204,7 @@ async def _passages(canon: Canon, search: ThingSearch) -> FoundThings:
         limit=search.limit * _WIDER,
     )
     found = await asyncio.gather(
-        *(find_passages(canon, replace(query, collection=each)) for each in wanted)
+        *(find_passages(canon, replace(query, collection=each), cited) for each in wanted)
     )
     hits: Sequence[tuple[Thing, float]] = [
         (each.things[hit.passage.id], hit.strength) for each in found for hit in each.hits
@@ -227,7 +236,7 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
     ends = search.about
     if not ends:
         entities = replace(search, kinds=frozenset({FoundKind.ENTITY}), limit=_ENDS)
-        hits = (await _passages(canon, entities)).found
+        hits = (await _passages(canon, entities, {})).found
         ends = frozenset(EntityId(thing.id) for thing, _ in hits[:_ENDS])
     query = RelationQuery(
         spaces=frozenset((search.space,)), entities=ends, newest_first=True, limit=PAGE_MAX
@@ -254,7 +263,7 @@ async def _documents(canon: Canon, search: ThingSearch) -> FoundThings:
     return FoundThings(found=found, truncated=page.total > PAGE_MAX)
 
 
-async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
+async def _taken_back(canon: Canon, search: ThingSearch, cited: CitedBy) -> FoundThings:
     """Return retracted facts, which no index has any more, and the words that only they cite."""
     if search.kinds.isdisjoint({FoundKind.FACT, FoundKind.PASSAGE}):
         return FoundThings(found=())
@@ -265,10 +274,7 @@ async def _taken_back(canon: Canon, search: ThingSearch) -> FoundThings:
         limit=PAGE_MAX,
     )
     page = await canon.state.facts(query)
-    cited = {each.ref for fact in page.items for each in fact.evidence}
-    if FoundKind.PASSAGE not in search.kinds:
-        cited.clear()
-    words = await retracted_words(canon, query.spaces, cited, frozenset()) if cited else {}
+    words = await retracted_words(canon, cited, cited)
     found = await _by_words(canon, search, (*page.items, *words.values()))
     gone = frozenset(words)
     return FoundThings(found=found, truncated=page.total > PAGE_MAX, retracted=gone)
