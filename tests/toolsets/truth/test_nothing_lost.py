@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.ports.files import FileHint
+from canonry.canon.ports.files import FileHint, FileType
 from canonry.documents.readers import LocalReader
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive, with_part
 from tests.adapters.readers.outlook import a_saved_message
+from tests.adapters.readers.paper import a_pdf, with_file
 from tests.toolsets.truth.kit import a_desk
 
 pytestmark = pytest.mark.anyio
@@ -587,17 +588,37 @@ def nested(depth: int) -> dict[str, Any]:
     return {"title": "Deep", **inner}
 
 
+def a_book() -> bytes:
+    """A book with one chapter."""
+    files = "urn:oasis:names:tc:opendocument:xmlns:container"
+    return an_archive(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": f'<c:c xmlns:c="{files}"><c:rootfile full-path="b"/></c:c>',
+            "b": '<package><manifest><item id="a" href="a.html"/></manifest>'
+            '<spine><itemref idref="a"/></spine></package>',
+            "a.html": "<html><body><h1>zqchapterx</h1><p>zqparax</p></body></html>",
+        }
+    )
+
+
+def a_paid_bill() -> bytes:
+    """A bill on paper with the same bill for programs, as Factur-X and ZUGFeRD have it."""
+    return with_file(a_pdf("Invoice zqpaperx\nzqfootx"), "factur-x.xml", CII.encode())
+
+
 def told(marks: str) -> dict[str, str]:
     """The texts that have no field and stand in a note."""
     return {mark: mark for mark in marks.split()}
 
 
+RELAYED = {"zqrelayx": "Lines about the transport of messages were not read"}
 BESIDE_CAMT = told("zqmsgx zqheadx zqstmtx zqownerx zqservicerx zqstmtinfox zqpendingx")
 FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
     "a.ics": (CALENDAR, {"zqalarmx": "Alarms of entries", "zqbusyx": "somebody is busy"}),
     "a.vcf": (CARD, {}),
     "a.html": (PAGE, {"zqcommentx": "Comments in the source", "zqstruckx": "Struck-out text"}),
-    "a.eml": (MAIL, {"zqrelayx": "Lines about the transport of messages were not read"}),
+    "a.eml": (MAIL, RELAYED),
     "a.md": (NOTE, {}),
     "a.docx": (a_letter_with_parts(), {"zqcommentx": "not read: zqcommentx"}),
     "a.odt": (an_open_text(), {"zqannotationx": "not read: zqannotationx"}),
@@ -643,6 +664,20 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
     "stripe.json": (json.dumps(STRIPE), {}),
     "a.ods": (an_open_workbook(), told("zqcommentx")),
     "a.msg": (an_outlook_message(), {}),
+    "a.mbox": (f"From a@x.example Mon May 13 09:00:00 2024\n{MAIL}", RELAYED),
+    "a.jsonl": ('{"name": "zqannx", "zqkeyx": "zqvaluex"}\n{"name": "zqbox"}\n', {}),
+    "a.epub": (a_book(), {}),
+    "a.pdf": (a_pdf("zqfirstx", "zqsecondx"), {}),
+    "bill.pdf": (a_paid_bill(), {}),
+    "comments.xlsx": (
+        with_part(
+            a_workbook({"Sheet": [["Name", "Note"], ["zqleftx", "zqrightx"]]}),
+            "xl/comments1.xml",
+            "<comments><commentList><comment><text><t>zqcommentx</t></text></comment></commentList>"
+            "</comments>",
+        ),
+        told("zqcommentx"),
+    ),
     "a.zip": (an_archive({"zqfilex.txt": b"zqwithinx"}), {}),
     "a.txt": ("zqfirstx\n\nzqsecondx\n" + "more\n" * 5 + "zqlastx", {}),
 }
@@ -659,8 +694,22 @@ def marks_in(content: str | bytes, name: str) -> set[str]:
         "a.ods": "zqtitlex zqleftx zqrightx zqcommentx",
         "a.msg": "zqsubjectx zqbodyx zqsenderx zqdisplayx zqtopicx zqbehalfx zqtox zqmailx zqfilex",
         "a.zip": "zqfilex zqwithinx",
+        "a.epub": "zqchapterx zqparax",
+        "a.pdf": "zqfirstx zqsecondx",
+        "bill.pdf": f"zqpaperx zqfootx {' '.join(re.findall(r'zq[a-z0-9]+x', CII))}",
+        "comments.xlsx": "zqleftx zqrightx zqcommentx",
     }
     return set(known[name].split())
+
+
+def test_each_kind_of_file_but_pictures_is_here() -> None:
+    contents = ((name, content) for name, (content, _) in FILES.items())
+    kinds = {
+        LocalReader().kind_of(c.encode() if isinstance(c, str) else c, FileHint(name=name))
+        for name, c in contents
+    }
+    # One reader reads the workbooks of all programs, and nothing here writes those before 2007.
+    assert kinds == {kind for kind in FileType if not kind.is_image} - {FileType.XLS}
 
 
 @pytest.mark.parametrize("name", FILES)
