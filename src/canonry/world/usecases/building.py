@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
@@ -43,6 +42,7 @@ from canonry.readmodels.edges import (
 )
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, EventId, NewId, SpaceId
+from canonry.values.json_values import decode_json, encode_json
 from canonry.world.domain.atlas import (
     KEPT,
     RUNNING,
@@ -436,27 +436,16 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
 
 
 def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"key": part.key}
-    for name in KEPT[type(part)]:
-        value = getattr(part, name)
-        if (
-            name in _USUAL
-            and value in (True, {})
-            and not (old is not None and name in old.properties)
-        ):
-            continue
-        match value:
-            case StrEnum():
-                found[name] = str(value)
-            case tuple():
-                found[name] = list(value)
-            case Mapping():
-                found[name] = {str(key): each for key, each in value.items()}
-            case _:
-                found[name] = value
+    plain = decode_json(encode_json(part))
+    known: Mapping[str, Any] = {} if old is None else old.properties
+    found: dict[str, Any] = {
+        name: plain[name]
+        for name in ("key", *KEPT[type(part)])
+        if name in known or name not in _USUAL or plain[name] not in (True, {})
+    }
     if old is not None:
         found |= dict.fromkeys(RUNNING.get(type(part), ()))
-    if isinstance(part, Place) and part.terrain is None and old and old.properties.get("terrain"):
+    if plain.get("terrain", "") is None and known.get("terrain"):
         found["terrain"] = ""  # it had one, and has none now
     return found
 

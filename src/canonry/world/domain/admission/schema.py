@@ -18,7 +18,7 @@ from canonry.values.ids import EntityId
 from canonry.values.json_values import canonical_json
 from canonry.values.moments import SECOND, Instant, parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
-from canonry.world.domain.checks import KnownWay, Person, Stack
+from canonry.world.domain.checks import KnownWay, Person
 
 # The kit of the gates. A gate is a function that returns None or a `Rejection`. Nothing in here
 # knows what is proposed, so that proposals of any kind can pass the same gates.
@@ -152,22 +152,6 @@ def no_passage(
     return None
 
 
-def cannot_open(
-    direction: Direction,
-    ends: tuple[EntityId, EntityId],
-    ways: Mapping[Direction, KnownWay],
-    forbidden: Mapping[str, str],
-) -> Rejection | None:
-    """Refuse an exit to its own location, or in a taken or forbidden direction."""
-    if ends[0] == ends[1]:
-        return refusal("exit.to-itself", "An exit cannot lead to its own location.")
-    if direction in ways:
-        return refusal("exit.direction-taken", f"An exit already leads {direction}.")
-    if direction in forbidden:
-        return refusal("exit.forbidden", f"{direction}: {forbidden[direction]}")
-    return None
-
-
 def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
     """Return a layer of the same type that overlaps the new one in time."""
     for each in layers:
@@ -176,25 +160,6 @@ def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
         )
         if each.layer_type is new.layer_type and not apart_in_time:
             return each
-    return None
-
-
-def not_held(stack: Stack, holder: EntityId, wanted: int | None) -> Rejection | None:
-    """Refuse a transfer by another holder or of more than the quantity held."""
-    if stack.holder != holder:
-        return refusal("item.held-otherwise", f"{stack.name} has another holder.")
-    if wanted is not None and wanted > stack.quantity:
-        reason = f"The holder has {stack.quantity} of {stack.name}, not {wanted}."
-        return refusal("item.too-few", reason)
-    return None
-
-
-def too_little(person: Person, resource: str, amount: int) -> Rejection | None:
-    """Refuse to spend more of a resource than the person has."""
-    has = person.resources.get(resource, 0)
-    if has < amount:
-        reason = f"{person.name} has {has} of {resource}, not {amount}."
-        return refusal("resource.too-little", reason)
     return None
 
 

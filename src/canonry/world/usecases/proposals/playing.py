@@ -47,15 +47,12 @@ from canonry.world.domain.admission.schema import (
     Proposed,
     Rejection,
     apart,
-    cannot_open,
     claimed,
     missing,
     no_passage,
-    not_held,
     not_here,
     overlapping,
     refusal,
-    too_little,
 )
 from canonry.world.domain.atlas import (
     Exit,
@@ -201,6 +198,11 @@ class Stage:
         if person.kind is WorldType.PLAYER and others:
             self.refuse("scope.other-player", f"{person.name} belongs to another player.", field)
 
+    def require_allowed(self, spot: KnownSpot, direction: Direction, field: str) -> None:
+        """No exit leads from a location in a direction that its builders forbid."""
+        if direction in spot.forbidden:
+            self.refuse("exit.forbidden", f"{direction}: {spot.forbidden[direction]}", field)
+
     def observe(self, person: Person, field: str, values: Mapping[str, Any], changed: str) -> None:
         """Write that somebody's conditions or resources are these; one of them changed."""
         self.draft.observe(person.id, {f"properties.{field}": values})
@@ -268,7 +270,11 @@ async def _transfer(stage: Stage, new: Params) -> None:
     people = [each for each in (giver, taker) if isinstance(each, Person)]
     homes = [home_of(each) for each in people if each.kind is WorldType.PLAYER]
     await stage.require_scope(("loc", _place(giver)), ("loc", _place(taker)), *homes)
-    stage.require(not_held(stack, giver.id, new.quantity), "itemId")
+    if stack.holder != giver.id:
+        stage.refuse("item.held-otherwise", f"{stack.name} has another holder.", "itemId")
+    if (new.quantity or 0) > stack.quantity:
+        reason = f"The holder has {stack.quantity} of {stack.name}, not {new.quantity}."
+        stage.refuse("item.too-few", reason, "itemId")
     if giver.id == taker.id:
         stage.refuse("item.same-holder", "The item is already with this holder.", "toHolderId")
     if isinstance(taker, Person):
@@ -364,9 +370,12 @@ async def _spend(stage: Stage, spent: Params) -> None:
     stage.require_own(owner, "ownerId")
     await stage.require_scope(home_of(owner))
     stage.require(not_here(owner), "ownerId")
-    stage.require(too_little(owner, spent.resource, spent.amount), "amount")
     left = dict(owner.resources)
-    left[spent.resource] = left.pop(spent.resource) - spent.amount
+    has = left.pop(spent.resource, 0)
+    if has < spent.amount:
+        reason = f"{owner.name} has {has} of {spent.resource}, not {spent.amount}."
+        stage.refuse("resource.too-little", reason, "amount")
+    left[spent.resource] = has - spent.amount
     stage.observe(owner, "resources", left, spent.resource)
 
 
@@ -419,10 +428,13 @@ async def _create_exit(stage: Stage, new: Params) -> None:
     needed = new.requires_item
     if needed is not None:
         await stage.find(needed, "requiresItem", Stack)
-    ways = await stage.ways(start.id)
     await stage.require_scope(("loc", start.id))
-    refused = cannot_open(new.direction, (start.id, target.id), ways, start.forbidden)
-    stage.require(refused, "direction")
+    if start.id == target.id:
+        stage.refuse("exit.to-itself", "An exit cannot lead to its own location.", "direction")
+    if new.direction in await stage.ways(start.id):
+        reason = f"An exit already leads {new.direction}."
+        stage.refuse("exit.direction-taken", reason, "direction")
+    stage.require_allowed(start, new.direction, "direction")
     if not new.one_way:
         await _require_way_back(stage, start.id, target, OPPOSITE[new.direction])
     way = Exit(
@@ -445,8 +457,7 @@ async def _require_way_back(
 ) -> None:
     back = (await stage.ways(target.id)).get(direction)
     if back is None:
-        refused = cannot_open(direction, (target.id, start), {}, target.forbidden)
-        stage.require(refused, "oneWay")
+        stage.require_allowed(target, direction, "oneWay")
     elif back.to != start or back.one_way:
         reason = f"Another exit occupies the way back, {direction}."
         stage.refuse("exit.way-back-taken", reason, "oneWay")
