@@ -1,10 +1,10 @@
 """The atlas of a world: its parts, their ids, and how two atlases differ and merge."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import groupby, pairwise
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 from unicodedata import category
 
 from canonry.log.items.entities import Entity
@@ -473,7 +473,9 @@ def _joined(base: Any, ours: Any, theirs: Any, path: str, conflicts: list[Differ
     return ours
 
 
-P = TypeVar("P", Place, Realm, Mover, Item)
+_GROUPS: Final = ("realms", "locations", "characters", "players", "items")
+_KEYS: Final = frozenset(("realms", "within", "participants", *Tie))
+"""The fields of parts that are keys of others."""
 
 
 def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
@@ -485,51 +487,29 @@ def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
     if not gone:
         return atlas
 
-    def left(keys: Iterable[str]) -> tuple[str, ...]:
-        return tuple(key for key in keys if key not in gone)
+    def left(part: Any) -> Any:
+        changed: dict[str, Any] = {}
+        for name in (each.name for each in fields(part)):
+            value = getattr(part, name)
+            if name in _KEYS:
+                changed[name] = tuple(key for key in value if key not in gone)
+            elif name == "exits":
+                changed[name] = tuple(w for w in value if gone.isdisjoint({w.to, w.requires}))
+            elif name in {"location", "holder"} and value in gone:
+                changed[name] = None if isinstance(part, Happening) else atlas.starter
+        return replace(part, **changed)
 
-    def kept(parts: Iterable[P]) -> Iterator[P]:
-        return (part for part in parts if part.key not in gone)
-
-    def moved(movers: Iterable[Mover]) -> tuple[Mover, ...]:
-        return tuple(replace(each, location=there(each.location)) for each in kept(movers))
-
-    def there(key: str) -> str:
-        return atlas.starter if key in gone else key
-
+    kept: dict[str, Any] = {
+        group: tuple(left(part) for part in getattr(atlas, group) if part.key not in gone)
+        for group in _GROUPS
+    }
     return replace(
         atlas,
-        realms=tuple(
-            replace(each, within=left(each.within), **_ties(each, left))
-            for each in kept(atlas.realms)
-        ),
-        locations=tuple(
-            replace(
-                each,
-                realms=left(each.realms),
-                exits=tuple(way for way in each.exits if gone.isdisjoint({way.to, way.requires})),
-                **_ties(each, left),
-            )
-            for each in kept(atlas.locations)
-        ),
+        **kept,
         routes=tuple(part for route in atlas.routes for part in _parts(route, gone)),
-        characters=moved(atlas.characters),
-        players=moved(atlas.players),
-        items=tuple(replace(each, holder=there(each.holder)) for each in kept(atlas.items)),
         layers=tuple(layer for layer in atlas.layers if layer.scope not in gone),
-        events=tuple(
-            replace(
-                each,
-                location=None if each.location in gone else each.location,
-                participants=left(each.participants),
-            )
-            for each in atlas.events
-        ),
+        events=tuple(map(left, atlas.events)),
     )
-
-
-def _ties(part: Realm | Place, left: Callable[[Iterable[str]], tuple[str, ...]]) -> dict[str, Any]:
-    return {tie.value: left(keys) for tie, keys in part.ties.items()}
 
 
 def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:

@@ -25,7 +25,6 @@ from canonry.world.domain.utterances.lexicon import (
     Category,
     EntityRef,
     Heard,
-    MeantThing,
     Nameable,
     direction_of,
     forms_of,
@@ -47,6 +46,7 @@ from canonry.world.domain.utterances.naming import (
     list_of,
     named,
     phrase_of,
+    ref_of,
     refers_to,
     segments_of,
     verb_at,
@@ -135,34 +135,21 @@ def heard(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
     return _Frame(clause, hearing).read()
 
 
-def finished(
-    verb: str,
-    clause: SpokenClause,
-    hearing: Hearing,
-    *,
-    direct: EntityRef | None = None,
-    secondary: EntityRef | None = None,
-    direction: Direction | None = None,
-    quantity: int | str | None = None,
-    topic: str | None = None,
-) -> ActionFrame:
-    """A frame with what is unclear in it, and how sure it is."""
+def finished(verb: str, clause: SpokenClause, hearing: Hearing, **told: Any) -> ActionFrame:
+    """A frame with what it is `told` of, what is unclear in it, and how sure it is."""
     guessed = clause.respelled or (clause.form is not None and clause.form.derived)
-    ambiguity, sure = unclear_in(direct, secondary, SURE - _RESPELLED * guessed)
+    refs = told.get("direct"), told.get("secondary")
+    ambiguity, sure = unclear_in(*refs, SURE - _RESPELLED * guessed)
     return ActionFrame(
         verb=verb,
         subject=hearing.subject.id,
         raw_text=hearing.raw(clause),
         confidence=sure,
-        direct=direct,
-        secondary=secondary,
-        direction=direction,
-        quantity=quantity,
-        topic=topic,
         modifiers=clause.modifiers,
         negated=clause.negated,
         conditional=clause.condition is not None,
         ambiguity=ambiguity,
+        **told,
     )
 
 
@@ -372,7 +359,7 @@ class _Frame:
         if len(phrase.words) == 1 and head in GROUPS["pronouns"]:
             inanimate = role == "tool" or self.verb in {"take", "search", "open"}
             meant = self.memory.meant(head, animate=animate and not inanimate)
-            return meant or EntityRef(kind="latent", surface=head, confidence=0.2)
+            return meant or ref_of((), head, 0.0)
         if head in GROUPS["scenes"]:
             return None
         least = "other" if role == "tool" else "talk"
@@ -645,19 +632,8 @@ def _ref(told: _NamedThing | None, asked: UtteranceQuestion) -> EntityRef | None
             raise _UntenableError
         kinds = {each.kind for each in meant}
         kept = [each for each in asked.known.values() if each.id in ids and each.kind in kinds]
-        return ruled if ruled.id or not kept else _meant(kept, ruled.surface)
-    return _meant(meant, surface)
-
-
-def _meant(meant: Sequence[Nameable], surface: str) -> EntityRef:
-    if not meant:
-        return EntityRef(kind="latent", surface=surface, confidence=0.2)
-    share = round(_MODELLED / len(meant), 2)
-    ref = EntityRef(kind=meant[0].kind, surface=surface, confidence=share)
-    if len(meant) == 1:
-        return replace(ref, id=meant[0].id)
-    told = tuple(MeantThing(id=each.id, name=each.name, confidence=share) for each in meant)
-    return replace(ref, candidates=told)
+        return ruled if ruled.id or not kept else ref_of(kept, ruled.surface, _MODELLED)
+    return ref_of(meant, surface, _MODELLED)
 
 
 def _direction(

@@ -465,24 +465,24 @@ def named(
             break
     head = (phrase.first or phrase.words[-1]).text
     if not scored:
-        return EntityRef(kind="latent", surface=head, confidence=0.2)
+        return ref_of((), head, 0.0)
     best = max(score for score, _ in scored)
     meant = sorted({thing.id: thing for score, thing in scored if score == best}.values(),
                    key=lambda thing: (thing.name, thing.id))  # fmt: skip
     sure = round(min(best / (len(stems) + 0.0) if len(stems) > best else 1.0, 1.0), 2)
-    if len(meant) == 1:
-        [only] = meant
-        return EntityRef(kind=only.kind, surface=phrase.surface, confidence=sure, id=only.id)
+    return ref_of(meant, phrase.surface, sure)
+
+
+def ref_of(meant: Sequence[Nameable], surface: str, sure: float) -> EntityRef:
+    """Return the reference to one of some items, of which it is `sure` that one was named."""
+    if not meant:
+        return EntityRef(kind="latent", surface=surface, confidence=0.2)
     share = round(sure / len(meant), 2)
-    return EntityRef(
-        kind=meant[0].kind,
-        surface=phrase.surface,
-        confidence=share,
-        candidates=tuple(
-            MeantThing(id=each.id, name=each.name, confidence=share)
-            for each in meant[:_MOST_CANDIDATES]
-        ),
-    )
+    ref = EntityRef(kind=meant[0].kind, surface=surface, confidence=share)
+    if len(meant) == 1:
+        return replace(ref, id=meant[0].id)
+    told = (MeantThing(id=each.id, name=each.name, confidence=share) for each in meant)
+    return replace(ref, candidates=tuple(told)[:_MOST_CANDIDATES])
 
 
 def _score(stems: Sequence[str], thing: CalledAs) -> float:
