@@ -1,7 +1,7 @@
 """How somebody, an item and an exit are, and checks of a world."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -93,18 +93,9 @@ def _strange(code: str, where: str, message: str) -> Problem:
 
 def _keys(atlas: Atlas) -> Iterator[Problem]:
     movers = (*atlas.characters, *atlas.players)
-    groups = (
-        [
-            *(realm.key for realm in atlas.realms),
-            *(place.key for place in atlas.locations),
-            *(mover.key for mover in movers),
-            *(item.key for item in atlas.items),
-        ],
-        [layer.key for layer in atlas.layers],
-        [fact.key for fact in atlas.lore],
-        [event.key for event in atlas.events],
-    )
-    for keys in groups:
+    things = (*atlas.realms, *atlas.locations, *movers, *atlas.items)
+    groups: Sequence[Sequence[Any]] = (things, atlas.layers, atlas.lore, atlas.events)
+    for keys in ([part.key for part in group] for group in groups):
         for key, times in Counter(keys).items():
             if times > 1:
                 yield _wrong("key.repeated", key, f"{times} items have this key; give each its own")

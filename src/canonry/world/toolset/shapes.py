@@ -34,7 +34,15 @@ from canonry.world.domain.narration.violations import NARRATION_MAX, NarrationLi
 from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS, Category
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset.contract import OVERSEERS, extension_tool
+from canonry.world.toolset.contract import (
+    BUILDER,
+    GROUPS_OF_ROLES,
+    OVERSEERS,
+    title_of,
+    with_nulls,
+    with_shapes,
+    with_texts,
+)
 from canonry.world.usecases.proposals.playing import EVENT_NAMES
 from canonry.world.usecases.worlds import WorldAt, bound_world, world_at
 
@@ -120,10 +128,31 @@ DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
 
 
 def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
-    """A tool of `tools.toml` that runs `run`; `gives` is the schema of its reply."""
+    """A tool whose entry in `tools.toml` has its wording, arguments and roles.
+
+    `gives` is the schema of its reply. A builders' tool has no roles in its entry; one that removes
+    something says so to clients.
+    """
     entry = TABLE.tools[name]
     takes = TABLE.takes(entry["takes"])
-    return extension_tool(name, entry, run, takes=takes, gives=gives)
+    named = entry.get("roles", "builders")
+    roles = GROUPS_OF_ROLES[named] if isinstance(named, str) else frozenset(named)
+    read_only = roles != BUILDER and not entry.get("changes", False)
+    null = entry.get("null", False)
+    return Tool(
+        name=name,
+        title=title_of(name),
+        description=entry["description"],
+        input_schema=takes,
+        accepted_schema=with_texts(with_nulls(takes)) if entry.get("eased", False) else None,
+        output_schema=with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
+        roles=roles,
+        run=run,
+        read_only=read_only,
+        destructive=entry.get("destructive", name.startswith("remove")),
+        idempotent=read_only,
+        extension=True,
+    )
 
 
 def world_tool(name: str, operation: Callable[..., Awaitable[Any]], shown: Field | str) -> Tool:

@@ -136,15 +136,8 @@ def events_told(events: Sequence[Event], places: Mapping[str, Entity]) -> list[d
 
 def present_summary(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
     """A layer in a location's context: a preview of its text."""
-    if upon is None:
-        return {"present": False, "layerType": layer_type.value}
-    return {
-        "present": True,
-        "layerType": layer_type.value,
-        **_ORIGIN(upon),
-        "valuePreview": upon.value[:PREVIEW],
-        "valueLength": len(upon.value),
-    }
+    told = {} if upon is None else {**_ORIGIN(upon), **_preview(upon.value)}
+    return {"present": upon is not None, "layerType": layer_type.value, **told}
 
 
 def present_atmosphere(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
@@ -154,12 +147,15 @@ def present_atmosphere(layer_type: LayerType, upon: Upon | None) -> dict[str, An
         "present": upon is not None,
         "layerType": layer_type.value,
         "defaulted": upon is None,
-        "valuePreview": value[:PREVIEW],
-        "valueLength": len(value),
+        **_preview(value),
         "valueTruncated": len(value) > VALUE_MAX,
         **({"value": value} if len(value) <= VALUE_MAX else {}),
         **({} if upon is None else _ORIGIN(upon)),
     }
+
+
+def _preview(value: str) -> dict[str, Any]:
+    return {"valuePreview": value[:PREVIEW], "valueLength": len(value)}
 
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.resources import files
 from typing import Final, TypeVar
 
-from canonry.world.domain.utterances.lexicon import Nameable
+from canonry.world.domain.utterances.lexicon import Nameable, read_words
 
 T = TypeVar("T")
 BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
@@ -80,16 +79,7 @@ class _Draws:
         return things[int.from_bytes(digest[:8], "big") % len(things)]
 
 
-def _templates() -> Mapping[str, Sequence[str]]:
-    text = (files("canonry.world.domain.arcs") / "words.txt").read_text("utf-8")
-    found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        kind, _, told = line.partition(": ")
-        found.setdefault(kind, []).append(told)
-    return found
-
-
-_TEMPLATES: Final = _templates()
+_TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_words(__package__)
 
 
 def drawn_arc(
@@ -170,16 +160,11 @@ def _order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the beats before and after a beat; long arcs branch once."""
     before = (index - 1,) if index else ()
     after = (index + 1,) if index + 1 < beats else ()
-    if beats < _BRANCHING:
-        return before, after
-    match index:
-        case 1:
-            return before, (2, 3)
-        case 2:
-            return before, (4,)
-        case 3:
-            return (1,), after
-        case 4:
-            return (2, 3), after
-        case _:
-            return before, after
+    branches = {
+        1: (before, (2, 3)),
+        2: (before, (4,)),
+        3: ((1,), after),
+        4: ((2, 3), after),
+    }
+    straight = (before, after)
+    return straight if beats < _BRANCHING else branches.get(index, straight)

@@ -20,7 +20,7 @@ LORE_READERS: Final = frozenset(entries()["get-canonical-fact"]["allowedAgentTyp
 PROPOSERS: Final = frozenset({"Narrative", "Encounter", "World", "Planner"})
 OVERSEERS: Final = frozenset({"World", "Canonicality"})
 """The agent types that see every proposal; others see their own."""
-_GROUPS: Final = {
+GROUPS_OF_ROLES: Final = {
     "builders": BUILDER,
     "readers": READERS,
     "lore_readers": LORE_READERS,
@@ -57,33 +57,6 @@ def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = No
         idempotent=True,
         aliases=(entry["toolId"], *entry.get("aliases", ())),
         published=PublishedArguments(schema=entry["inputSchema"], accepted=contract),
-    )
-
-
-def extension_tool(
-    name: str, entry: Mapping[str, Any], run: Run, *, takes: Schema, gives: Schema
-) -> Tool:
-    """A tool outside of the contract, whose entry in `tools.toml` has its wording and roles.
-
-    A builders' tool has no roles there; one that removes something says so to clients.
-    """
-    named = entry.get("roles", "builders")
-    roles = _GROUPS[named] if isinstance(named, str) else frozenset(named)
-    read_only = roles != BUILDER and not entry.get("changes", False)
-    null = entry.get("null", False)
-    return Tool(
-        name=name,
-        title=title_of(name),
-        description=entry["description"],
-        input_schema=takes,
-        accepted_schema=with_texts(with_nulls(takes)) if entry.get("eased", False) else None,
-        output_schema=with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
-        roles=roles,
-        run=run,
-        read_only=read_only,
-        destructive=entry.get("destructive", name.startswith("remove")),
-        idempotent=read_only,
-        extension=True,
     )
 
 

@@ -117,18 +117,11 @@ def applied_by(
     caller: Caller, proposal_id: str, commit_id: str, made: tuple[str, ...], events: tuple[str, ...]
 ) -> ProposalDecided:
     """The record that a proposal became true."""
-    return ProposalDecided(
-        proposal_id=ProposalId(proposal_id),
-        decision=DecisionDraft(
-            status=ProposalStatus.ACCEPTED,
-            rule=ADMITTED,
-            rationale="every gate let it pass",
-            canonical_id=next(iter(events), None),
-            made=made,
-            decided_by=caller.actor.agent_id,
-            details={"commitId": commit_id, "eventIds": list(events)},
-        ),
-    )
+    details = {"commitId": commit_id, "eventIds": list(events)}
+    record = rejected_by(caller, proposal_id, ADMITTED, "every gate let it pass", details)
+    status, first = ProposalStatus.ACCEPTED, next(iter(events), None)
+    decision = replace(record.decision, status=status, canonical_id=first, made=made)
+    return replace(record, decision=decision)
 
 
 def rejected_by(
