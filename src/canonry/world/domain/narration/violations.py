@@ -329,7 +329,8 @@ def _claimed(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
         if claim.open:
             continue
         if claim.denied:
-            yield from _still(claim, scene)
+            if any(f" {each} " in claim.plain for each in WORDS["still"]):
+                yield from _layers(claim, scene)
             continue
         first = next(_positions(claim, sentence, scene), None) or next(
             _directions(claim, scene), None
@@ -554,11 +555,6 @@ def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
                 reason = f"A layer of the location says: {layer.text[:120]}"
                 yield _violation(claim, NarrationLimit.LAYER, layer.id, reason)
                 return
-
-
-def _still(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    if any(f" {each} " in claim.plain for each in WORDS["still"]):
-        yield from _layers(claim, scene)
 
 
 def _plain(text: str) -> list[str]:

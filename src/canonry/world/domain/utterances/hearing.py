@@ -119,12 +119,6 @@ def by_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, before:
     return verb
 
 
-def without_question(words: Sequence[SpokenWord]) -> Sequence[SpokenWord]:
-    """The words before an embedded question: who sees what is going on looks."""
-    at = next((i for i, word in enumerate(words) if word.text in GROUPS["asked"]), len(words))
-    return words[:at]
-
-
 _RESPELLED: Final = 0.1
 _SURELY: Final = 0.89
 PERSONS_FIRST: Final = words_for("kinds", "talk")
@@ -168,8 +162,9 @@ class _Frame:
         self.count: int | str | None = None
 
     def read(self) -> list[ActionFrame]:
-        words = list(without_question(self._without_topic(self.clause.rest)))
-        words = self._without_direction(words)
+        words = list(self._without_topic(self.clause.rest))
+        asked = (at for at, word in enumerate(words) if word.text in GROUPS["asked"])
+        words = self._without_direction(words[: next(asked, len(words))])
         segments = segments_of(words)
         if self.verb == "use" and (turned := self._tool_for(segments)):
             return turned
@@ -264,8 +259,8 @@ class _Frame:
                 kept.append(word)
             elif short and not last and words[at + 1].text in GROUPS["up_to"]:
                 continue  # "up to somebody" leads in no direction
-            elif short or last or not _noun_follows(words, at):
-                self.direction = way
+            elif short or last or not at or words[at - 1].text not in GROUPS["determiners"]:
+                self.direction = way  # and no name, as in "the east gate"
             else:
                 kept.append(word)
         return kept if any(w.text not in GROUPS["loose"] for w in kept) else []
@@ -372,11 +367,6 @@ class _Frame:
             kept = role == "direct" and self.verb not in {"take", "attack"}
             return ref if kept or self.verb == "throw" else None
         return ref
-
-
-def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
-    """Tell whether a direction begins a name, as in "the east gate"."""
-    return at > 0 and words[at - 1].text in GROUPS["determiners"]
 
 
 UTTERANCE_MAX: Final = 500

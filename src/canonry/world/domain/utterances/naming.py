@@ -124,7 +124,7 @@ def _sentence(
     words: list[SpokenWord], *, asks: bool, quoted: bool, names: frozenset[str]
 ) -> Iterator[SpokenClause]:
     plain = [word.text for word in words if word.text not in {",", ";", ":"}]
-    if _is_aside(plain):
+    if any(f" {each} " in f" {' '.join(plain)} " for each in GROUPS["ooc"]):
         yield SpokenClause(kind=ClauseKind.ASIDE, words=tuple(words))
         return
     if not plain:
@@ -146,11 +146,6 @@ def _sentence(
         )  # fmt: skip
         return
     yield from _cut(words, quoted=quoted)
-
-
-def _is_aside(plain: Sequence[str]) -> bool:
-    told = f" {' '.join(plain)} "
-    return any(f" {each} " in told for each in GROUPS["ooc"])
 
 
 def _asks(plain: Sequence[str], *, asks: bool) -> bool:
@@ -251,7 +246,8 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
             denied = denied and text != "mind"
         elif not (
             text in GROUPS["fillers"]
-            or (text in {",", "my", "character", "be", "ll", "am"} and _leads(words, at))
+            or (text == "my" and [each.text for each in words[at + 1 : at + 2]] == ["character"])
+            or text in {",", "character", "be", "ll", "am"}
             or lemma(text) in STEMS["before_verb"]
         ):
             break
@@ -262,11 +258,6 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
 def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
     """Tell whether the next words can only follow a verb, as in "crown the king"."""
     return at < len(words) and words[at].text in GROUPS["after_verb"]
-
-
-def _leads(words: Sequence[SpokenWord], at: int) -> bool:
-    """Tell whether "my character" or a comma only introduces the clause."""
-    return words[at].text != "my" or (at + 1 < len(words) and words[at + 1].text == "character")
 
 
 def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
