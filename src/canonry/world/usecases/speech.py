@@ -37,11 +37,11 @@ from canonry.world.domain.narration.violations import (
 )
 from canonry.world.domain.prompts.templates import json_in
 from canonry.world.domain.utterances.hearing import (
+    TEMPLATE,
     UtteranceQuestion,
     question_about,
     read_utterance,
     reading_in,
-    template,
 )
 from canonry.world.domain.utterances.lexicon import Heard, Nameable
 from canonry.world.models.services import (
@@ -68,7 +68,7 @@ async def modelled(
         return None
     model = model_for(ModelPurpose.CLASSIFICATION, canon.policy.models)
     context, generated = digest(asked.context()), canon.service(WorldServices).generated
-    key = generation_key(ModelPurpose.CLASSIFICATION, model, template().hash, context)
+    key = generation_key(ModelPurpose.CLASSIFICATION, model, TEMPLATE.hash, context)
     kept = generated.find(key)
     started = canon.clock.monotonic()
     spoken = ModelSpeech(text=kept or "", model=model)

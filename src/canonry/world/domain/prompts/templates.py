@@ -114,7 +114,21 @@ class Answered:
         return f"{self.narration} {self.say}".strip() if self.narration else self.say
 
 
-[TEMPLATE] = [one for one in templates() if (one.id, one.version) == ("npc_dialogue", "2.0.0")]
+def require_template(name: str, version: str) -> Template:
+    """Return the template of that id in that version, which there is."""
+    [found] = [one for one in templates() if (one.id, one.version) == (name, version)]
+    return found
+
+
+def question(template: Template, data: str) -> list[dict[str, str]]:
+    """Return the messages that ask a model about data; the second one is the context."""
+    return [
+        {"role": "system", "content": template.template},
+        {"role": "user", "content": marked(data)},
+    ]
+
+
+TEMPLATE: Final = require_template("npc_dialogue", "2.0.0")
 """How a model is asked; all messages after this one are the context."""
 FALLBACKS: Final = [
     line.removeprefix("fallback: ")
@@ -127,11 +141,7 @@ def opening(
 ) -> list[dict[str, str]]:
     """The messages with which a turn begins; `past` has what the `player` and `you` said."""
     known = {**context, "lastExchanges": past, "playerSays": said}
-    data = json.dumps(known, ensure_ascii=False, sort_keys=True)
-    return [
-        {"role": "system", "content": TEMPLATE.template},
-        {"role": "user", "content": marked(data)},
-    ]
+    return question(TEMPLATE, json.dumps(known, ensure_ascii=False, sort_keys=True))
 
 
 def result_of(reply: Any) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -10,10 +9,9 @@ from msgspec import Meta, Struct
 
 from canonry.language.texts.english import lemma
 from canonry.language.texts.stems import terms_of
-from canonry.language.texts.visible import marked
 from canonry.readmodels.edges import Direction
 from canonry.values.json_values import encode_json
-from canonry.world.domain.prompts.templates import Template, templates
+from canonry.world.domain.prompts.templates import question, require_template
 from canonry.world.domain.utterances.lexicon import (
     GROUPS,
     STEMS,
@@ -469,11 +467,8 @@ _MODELLED, _EXACTLY = 0.9, 0.85
 _SaidWords = Annotated[str, Meta(min_length=1, max_length=UTTERANCE_MAX)]
 
 
-@cache
-def template() -> Template:
-    """How a model is asked; the message after this one is the context."""
-    [found] = [one for one in templates() if (one.id, one.version) == ("intent", "1.0.0")]
-    return found
+TEMPLATE: Final = require_template("intent", "1.0.0")
+"""How a model is asked; the message after this one is the context."""
 
 
 class _NamedThing(Struct, frozen=True, forbid_unknown_fields=True):
@@ -523,11 +518,7 @@ class UtteranceQuestion:
 
     def messages(self) -> list[dict[str, str]]:
         """The messages of the question."""
-        data = encode_json(self.context()).decode()
-        return [
-            {"role": "system", "content": template().template},
-            {"role": "user", "content": marked(data)},
-        ]
+        return question(TEMPLATE, encode_json(self.context()).decode())
 
 
 def question_about(
@@ -552,26 +543,17 @@ def reading_in(answer: Mapping[str, Any] | None, asked: UtteranceQuestion) -> He
     try:
         told = msgspec.convert(answer, _ToldReading)
         frames = tuple(_frame(each, asked) for each in told.frames)
-        category = _category_of_model(told.category, frames)
     except (_UntenableError, msgspec.ValidationError):
         return None
-    if category is Category.UNCLEAR:
-        frames = (unknown_frame(asked.text, asked.subject),)
-    sure = min((frame.confidence for frame in frames), default=_MODELLED)
-    return Heard(frames=frames, category=category, confidence=sure)
-
-
-def _category_of_model(told: Category, frames: Sequence[ActionFrame]) -> Category:
-    """Return the category of the frames; questions and out-of-character talk have no actions.
-
-    An utterance with other actions or speech is mixed.
-    """
+    # Questions and out-of-character talk have no frames; with several kinds it is mixed.
     done = {Category.SPEECH if each.verb == "talk" else Category.ACTION for each in frames}
     idle = {Category.QUESTION, Category.OOC, Category.UNCLEAR}
-    fits = idle if not done else {Category.MIXED, *(done if len(done) == 1 else ())}
-    if told not in fits:
-        raise _UntenableError
-    return told
+    if told.category not in ({Category.MIXED, *(done if len(done) == 1 else ())} if done else idle):
+        return None
+    if told.category is Category.UNCLEAR:
+        frames = (unknown_frame(asked.text, asked.subject),)
+    sure = min((frame.confidence for frame in frames), default=_MODELLED)
+    return Heard(frames=frames, category=told.category, confidence=sure)
 
 
 def _frame(told: _ToldFrame, asked: UtteranceQuestion) -> ActionFrame:
