@@ -494,11 +494,10 @@ async def _propose_implied(
     context = canon.service(WorldServices).admissions.gave_out(world.space, {"messages": messages})
     found = []
     for number, change in enumerate(changes):
+        told = "A change must be an object with actionType and params."
         if number >= CHANGES_MAX:
             told = f"A turn has at most {CHANGES_MAX} changes. The rest is ignored."
-            found.append(ImpliedChange(number=number, refused=told))
-        elif not isinstance(change, Mapping):
-            told = "A change must be an object with actionType and params."
+        if number >= CHANGES_MAX or not isinstance(change, Mapping):
             found.append(ImpliedChange(number=number, refused=told))
         else:
             envelope = {

@@ -1,6 +1,7 @@
 """Speech and arcs: read what players say, check what narrators say, and plan quests."""
 
 from collections import defaultdict
+from collections.abc import Collection as Names
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -25,7 +26,7 @@ from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.admission.schema import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
 from canonry.world.domain.atlas import lore_id_of
-from canonry.world.domain.checks import Stack, person_of, stack_of, way_of
+from canonry.world.domain.checks import KnownWay, Stack, person_of, stack_of, way_of
 from canonry.world.domain.narration.violations import (
     NarratedScene,
     NarrationLimit,
@@ -244,20 +245,29 @@ async def _items(
 async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mapping[EntityId, int]:
     """Return the shortest travel time to each location nearby, in milliseconds."""
     found: dict[EntityId, int] = {place.id: 0}
-    ring = {place.id: 0}
+    ways = await _open_ways(then, [place.id], items, _STEPS, _PLACES_MAX)
     for _step in range(_STEPS):
-        onward: dict[EntityId, int] = {}
-        for edge in await then.edges(EXIT, *ring, kinds=None, limit=_PLACES_MAX):
+        for way in (each for some in ways.values() for each in some if each.start in found):
+            spent = found[way.start] + way.travel_ms
+            found[way.to] = min(spent, found.get(way.to, spent))
+    return found
+
+
+async def _open_ways(
+    then: WorldAt, starts: Iterable[EntityId], items: Names[str], steps: int, most: int
+) -> Mapping[EntityId, Sequence[KnownWay]]:
+    """Return the open ways out of the places that lie fewer than so many steps from a start."""
+    found: dict[EntityId, Sequence[KnownWay]] = {}
+    ring = list(dict.fromkeys(starts))
+    while ring and steps and len(found) < most:
+        steps -= 1
+        ways: dict[EntityId, list[KnownWay]] = {place: [] for place in ring[: most - len(found)]}
+        for edge in await then.edges(EXIT, *ways, kinds=None, limit=most):
             way = way_of(edge, then.tick)
-            if way is None or no_passage(way, way.direction, items) is not None:
-                continue
-            spent = ring[way.start] + way.travel_ms
-            if spent < min(found.get(way.to, spent + 1), onward.get(way.to, spent + 1)):
-                onward[way.to] = spent
-        found |= onward
-        if not onward or len(found) > _PLACES_MAX:
-            break
-        ring = onward
+            if way is not None and no_passage(way, way.direction, items) is None:
+                ways[way.start].append(way)
+        found |= ways
+        ring = sorted({way.to for some in ways.values() for way in some} - set(found))
     return found
 
 
@@ -425,20 +435,8 @@ async def _steps_from(
     now: WorldAt, starts: Sequence[EntityId]
 ) -> Mapping[EntityId, frozenset[EntityId]]:
     """Location -> the locations one open exit away."""
-    steps: dict[EntityId, frozenset[EntityId]] = {}
-    ring = list(dict.fromkeys(starts))
-    for _step in range(_ARC_STEPS):
-        if not ring or len(steps) >= _ARC_PLACES_MAX:
-            break
-        ring = ring[: _ARC_PLACES_MAX - len(steps)]
-        onward: dict[EntityId, set[EntityId]] = {place: set() for place in ring}
-        for edge in await now.edges(EXIT, *ring, kinds=None, limit=_ARC_PLACES_MAX):
-            way = way_of(edge, now.tick)
-            if way is not None and no_passage(way, way.direction, ()) is None:
-                onward[way.start].add(way.to)
-        steps |= {place: frozenset(ends) for place, ends in onward.items()}
-        ring = sorted({end for ends in onward.values() for end in ends} - set(steps))
-    return {place: ends & set(steps) for place, ends in steps.items()}
+    ways = await _open_ways(now, starts, (), _ARC_STEPS, _ARC_PLACES_MAX)
+    return {place: frozenset(way.to for way in some) & set(ways) for place, some in ways.items()}
 
 
 def _reachable(steps: Mapping[EntityId, frozenset[EntityId]], start: EntityId) -> frozenset[str]:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
+from canonry.language.reading.figures import number_of
+from canonry.language.reading.tokens import language
 from canonry.language.texts.visible import without_sightless
 
 # Writing. Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was
@@ -25,11 +27,8 @@ _MARK: Final = re.compile(r"\A\s{0,20}(?:system|assistant)\s{0,3}:")
 _LEET: Final = str.maketrans("013457@$!8", "oieastasib")
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
 _LINK: Final = ("http://", "https://", "www.", "discord.gg/")
-_AGES: Final = {
-    "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
-    "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
-}  # fmt: skip
 _GROWN_UP: Final = 18
+_LONGEST_AGE: Final = len("seventeen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +119,9 @@ def _aged(words: Sequence[WrittenWord]) -> list[WrittenWord]:
 
 def _age(word: WrittenWord) -> int | None:
     for form in word.forms:
-        if form in _AGES:
-            return _AGES[form]
-        if form.isdecimal() and len(form) <= len("17"):
-            return int(form)
+        found = number_of(form, language("en"))
+        if found is not None and len(form) <= _LONGEST_AGE:
+            return int(found)
     return None
 
 
