@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final
 
@@ -100,8 +99,9 @@ def left_over(said: Said, kept: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield path, text.strip()
 
 
-@lru_cache(4_096)
 def _bare(text: str) -> str:
+    if text.isalnum():
+        return text.lower()
     if _DECIMAL.fullmatch(text):
         return f"{abs(float(text)):f}"
     return " ".join(_WORDS.findall(text.lower())) or text
