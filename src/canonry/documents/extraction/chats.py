@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
 
@@ -43,6 +44,7 @@ _LINES_MIN: Final = 2
 _NOON: Final = 12
 _DAY: Final = 10
 _CLOCK: Final = re.compile("[:.]")
+_cached_day: Final = lru_cache(4_096)(day_in)  # many messages have one day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,7 @@ def _instant(at: str) -> str | None:
 
 def _local(date: str, time: str, half: str, order: DayOrder | None) -> str:
     """Return a date and time in ISO 8601 without a zone, or as written if the day is unclear."""
-    seen = day_in(date, order)
+    seen = _cached_day(date, order)
     hour, *rest = _CLOCK.split(time)
     if half:
         hour = str(int(hour) % _NOON + (_NOON if half in "pP" else 0))
