@@ -24,8 +24,15 @@ TEXTS = {
     "Prompts": "narrative/toolset/prompts.toml",
     "Advice on refused proposals": "world/domain/admission/rules.toml",
     "Last steps for clients": "cli/connecting/clients.toml",
+    "Remedies that doctor names": "app/remedies.toml",
+    "Introduction of the toolset canon": "assistant/face.toml",
+    "Introduction of the toolset narrative": "narrative/toolset/face.toml",
+    "Introduction of the toolset truth": "records/toolset/face.toml",
+    "Introduction of the toolset world": "world/toolset/face.toml",
+    "Introduction of the toolset catalog": "catalog/toolset/face.toml",
+    "Introduction of the toolset operator": "catalog/operator/face.toml",
 }
-"""Heading -> the data file with its texts, in tables by name."""
+"""Heading -> the data file with its texts, in tables by name or without."""
 
 
 def messages_page(note: str) -> str:
@@ -49,7 +56,8 @@ def messages_page(note: str) -> str:
     for heading, file in TEXTS.items():
         parts.append(f"\n## {heading}\n\n")
         for each in tomllib.loads((PACKAGE / file).read_text(encoding="utf-8")).values():
-            told = [text for text in each.values() if isinstance(text, str) and " " in text]
+            values = each.values() if isinstance(each, dict) else (each,)
+            told = [text for text in values if isinstance(text, str) and " " in text]
             parts += [f"- {_escape(' '.join(text.split()))}\n" for text in told]
     return "".join(parts)
 

@@ -16,8 +16,10 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 MODULE_OF = {
     "markdown-it-py": "markdown_it",
     "opensearch-py": "opensearchpy",
+    "phonenumberslite": "phonenumbers",
     "pyjwt": "jwt",
     "python-oxmsg": "oxmsg",
+    "python-stdnum": "stdnum",
     "pyyaml": "yaml",
 }
 BROUGHT_BY = {

@@ -50,6 +50,8 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "markupsafe": ("inspector",),
     "jwt": ("server",),
     "jsonschema_rs": ("gateway", "testing"),
+    "phonenumbers": ("documents/extraction",),
+    "stdnum": ("documents/extraction", "values/json_values.py", "world/domain/moderation"),
     "msgspec": (
         "values/json_values.py",
         "log/sealing.py",

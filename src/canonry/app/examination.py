@@ -4,10 +4,12 @@ import asyncio
 import os
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -73,19 +75,7 @@ class Diagnosis:
         self.hints.append(Advice(what=what, help=advice))
 
 
-_REMEDIES: Final = {
-    "embedder.unavailable": "Search uses words alone. Start the model, or set another one.",
-    "embedder.slow": "Search uses words alone. Check the endpoint, or raise recall.patience.",
-    "vectors.corrupt": "Search uses words alone. Run: canonry rebuild --only vectors",
-    "vectors.unavailable": "Search uses words alone. Check its folder and disk.",
-    "store.corrupt": "Stop all servers, copy the folder, then restore a backup: canonry restore",
-    "store.newer": "Install the newer version of Canonry that wrote it.",
-    "store.not-canonry": "Name another folder with --data.",
-    "store.read-only": "Change the owner of the folder, or mount its disk for writing.",
-    "store.emptied": "Run canonry restore with a backup, or move the folder away to start empty.",
-    "store.unclosed": "Open the store on a writable disk, or copy its folder to one.",
-    "store.busy": "End the process that holds the store, then run canonry doctor again.",
-}
+_REMEDIES: Final = tomllib.loads(files(__package__).joinpath("remedies.toml").read_text("utf-8"))
 """Error code -> its remedy."""
 _OF_A_STORE: Final = (
     "Check the permissions and the disk of the folder, then run canonry doctor again."

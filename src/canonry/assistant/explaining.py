@@ -1,7 +1,9 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from importlib.resources import files
 from typing import Any, Final
 
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
@@ -408,30 +410,8 @@ _ENTITIES: Final = 3
 _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
-_HEADINGS: Final = {
-    "entities": "Entities",
-    "facts": "Facts",
-    "relations": "Relations",
-    "events": "Events",
-    "lore": "Laws and lore",
-    "passages": "Passages",
-    "turns": "Latest turns",
-    "scenes": "Earlier scenes",
-    "threads": "Open threads",
-    "memories": "Memories",
-    "documents": "Documents",
-}
-_WEIGHTS: Final = {"entities": 3, "facts": 4, "relations": 2, "events": 2, "turns": 3}
-
-
-_SECTIONS: Final = {
-    "entity": "entities",
-    "fact": "facts",
-    "event": "events",
-    "law": "lore",
-    "relation": "relations",
-}
-"""The sections of kinds. All other kinds are passages."""
+_BRIEF: Final = tomllib.loads(files(__package__).joinpath("brief.toml").read_text("utf-8"))
+"""Headings, weights, and the sections of kinds. All other kinds are passages."""
 
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -481,7 +461,7 @@ async def _sections(
     every = {e.id: e for e in (*entities, *found, *around) if shows(e)}
     sections: dict[str, list[str]] = {}
     for row in await rows_of(desk, every.values()):
-        sections.setdefault(_SECTIONS.get(row["kind"], "passages"), []).append(_line(row))
+        sections.setdefault(_BRIEF["sections"].get(row["kind"], "passages"), []).append(_line(row))
     return sections
 
 
@@ -505,7 +485,7 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     asked = [
         Section(
             name=name,
-            weight=_WEIGHTS.get(name, 1),
+            weight=_BRIEF["weights"].get(name, 1),
             items=lines,
             cost=lambda line: tokens_of(f"- {line}\n"),
         )
@@ -515,7 +495,7 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     for _try in range(_TRIES):
         fitted = fit(asked, max(room, 0))
         parts = [f"# {title}", *([more] if more else [])]
-        for name, heading in _HEADINGS.items():
+        for name, heading in _BRIEF["headings"].items():
             if lines := fitted.kept.get(name, ()):
                 parts.append("\n".join((f"## {heading}", *(f"- {line}" for line in lines))))
         text = "\n\n".join(parts)

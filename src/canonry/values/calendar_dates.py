@@ -21,11 +21,17 @@ _CENTURY: Final = 100
 _PIVOT: Final = 70
 """Two-digit years from here on are in the twentieth century."""
 
+_BUDDHIST: Final = range(2500, 2600)
+"""Years of today in the calendar of Thailand."""
+
+_WEEKDAY: Final = re.compile(
+    r"([^\W\d_]{4,12})[.,]?\s{1,3}(?:the |den |dem |le |de )?$", re.IGNORECASE
+)
 _ISO: Final = (
     r"(?P<iso>(?P<iy>\d{4})(?P<is>[-/.])(?P<im>\d{1,2})(?P=is)(?P<id>\d{1,2})"
     r"(?:[T ](?P<clock>\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?P<zone>Z|[+-]\d\d:?\d\d)?)?)"
 )
-_NUMERIC: Final = r"(?P<n1>\d{1,2})(?P<ns>[/.-])(?P<n2>\d{1,2})(?P=ns)(?P<ny>\d{4}|\d{2})"
+_NUMERIC: Final = r"(?P<n1>\d{1,2})(?P<ns>[/-]|\. ?)(?P<n2>\d{1,2})(?P=ns)(?P<ny>\d{4}|\d{2})"
 _LAST_TWO: Final = r"['\u2019]\d\d|\d\d(?=$|\n)"
 _DAY_MONTH: Final = (
     r"(?P<dd>\d{1,2})(?:st|nd|rd|th|er|\.|[\xba\xaa])?[ -]?(?:of |de |del )?[ ]?"
@@ -102,7 +108,18 @@ def dates_in(
         # A match that is not a date may hide the start of one: "the 1st of March".
         place = found.start() + 1 if seen is None else found.end()
         if seen is not None:
+            if seen.value and _is_other_weekday(text, found.start(), seen.value):
+                seen = SeenDate(value=None, reason="the weekday is that of another day")
             yield replace(seen, begin=found.start(), end=found.end())
+
+
+def _is_other_weekday(text: str, begin: int, day: str) -> bool:
+    """Tell whether the name of a weekday before a date contradicts it."""
+    if (found := _WEEKDAY.search(text, max(0, begin - 20), begin)) is None:
+        return False
+    name, real = plain_letters(found[1]), date.fromisoformat(day[:10]).weekday()
+    named = {each.weekdays.index(name) for each in languages().values() if name in each.weekdays}
+    return bool(named) and real not in named and named <= {*range(7)}
 
 
 def date_in(text: str, order: DayOrder | None = None, near: date | None = None) -> SeenDate | None:
@@ -135,7 +152,7 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
         return _iso(groups)
     if groups["n1"]:
         year = _year(groups["ny"])
-        if groups["ns"] == "." and order is None:
+        if groups["ns"][0] == "." and order is None:
             order = DayOrder.DAY  # points always mean that the day comes first
         return _numeric(int(groups["n1"]), int(groups["n2"]), year, order)
     if groups["s1"]:
@@ -216,6 +233,8 @@ def _completed(month: int, day: int, near: date | None) -> SeenDate:
 
 
 def _whole(year: int, month: int, day: int) -> SeenDate:
+    if year in _BUDDHIST:
+        return SeenDate(value=None, reason="the year may be one of another calendar")
     try:
         return SeenDate(value=date(year, month, day).isoformat())
     except ValueError:

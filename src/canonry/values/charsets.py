@@ -5,6 +5,7 @@ For other text the charset is guessed by the letters of known languages.
 
 import codecs
 import re
+from itertools import pairwise
 from typing import Final
 
 from canonry.values.errors import InvalidInput
@@ -60,7 +61,7 @@ _MARKS_OF_TEXT: Final = frozenset(
 )
 _WITHIN_WORDS: Final = re.compile(
     r"(?<=[^\W\d_])[\xb9\xa3\xbf\xa1]|(?<=[^\W\d_])(?<!\bm)(?<!\b[ck]m)[\xb2\xb3]"
-    r"|[\xa3\xb9\xb2\xb3](?=[^\W\d_])"
+    r"|[\xa3\xb9\xb2\xb3](?=[^\W\d_])|(?<=[^\W\d_])[\xb0\xab\u203a](?=[^\W\d_])"
 )
 """Marks within words, which show that the charset is wrong."""
 
@@ -92,9 +93,13 @@ def _charset_of(data: bytes) -> str | None:
             text = data[:_PLAIN_LOOKED_AT].decode(charset)
         except UnicodeDecodeError:
             continue
+        # A capital behind a small letter is another letter in another charset.
+        mixed = any(a.islower() and b.isupper() for a, b in pairwise(text) if b > "\x7f")
         strange = {char for char in text.lower() if char > "\x7f"} - _MARKS_OF_TEXT
-        if _WITHIN_WORDS.search(text) is None and any(
-            strange <= each.letters for each in languages().values()
+        if (
+            not mixed
+            and _WITHIN_WORDS.search(text) is None
+            and any(strange <= each.letters for each in languages().values())
         ):
             return charset
     return None

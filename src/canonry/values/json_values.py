@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 import msgspec
+from stdnum import iso11649
 
 from canonry.values.errors import InvalidInput
 
@@ -97,16 +98,18 @@ _EMAIL: Final = re.compile(
     r"(?<![^\s@<>,;:\"()])[^\s@<>,;:\"()]++@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+"
 )
 _ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[/?#]\S*)?")
-_EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
+_EXTENSION: Final = re.compile(
+    r"(?:\b(?:ext(?:ension|n)?|durchwahl|dw|poste|int|toestel|wew)\b|\bx(?=\s?\d)|#)"
+    r"[.:=]?\s?\d{1,10}$"
+)
 _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _NUMBER_SIGN: Final = re.compile(r"^(?:#|n[ro]\b\.?|n\xba|\u2116)\s*")
 _NUMBER_MARKS: Final = re.compile(r"[\s./_#-]+|(?<=[^\W\d_])(?=\d)")
 """Marks between the parts of a document's number, and the place between letters and digits."""
 
-_CREDITOR: Final = re.compile(r"rf\d\d[a-z\d]{1,21}")
-"""A creditor reference by ISO 11649: two check digits, and a number of the creditor."""
-
+_SWISS_TAX: Final = re.compile(r"(?<=\Ache\d{9})(?:mwst|tva|iva)\Z")
+_LONG_NUMBER: Final = 7
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 LONG: Final = 2_000
 """A longer text is no name or address that needs a normal form."""
@@ -121,12 +124,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NAMED: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
-_COMPANY_FORMS: Final = _words(_NAMED["forms"])
-_SAME_FORMS: Final[dict[str, str]] = _NAMED["same"]
-_LONG_FORMS: Final[dict[str, str]] = _NAMED["long"]
-_TITLES: Final = _words(_NAMED["titles"])
-_DEGREES: Final = _words(_NAMED["degrees"])
+NAMED: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+"""Titles, legal forms and other words around names."""
+
+_COMPANY_FORMS: Final = _words(NAMED["forms"])
+_SAME_FORMS: Final[dict[str, str]] = NAMED["same"]
+_LONG_FORMS: Final[dict[str, str]] = NAMED["long"]
+_TITLES: Final = _words(NAMED["titles"])
+_DEGREES: Final = _words(NAMED["degrees"])
 _AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
 _TURNED: Final = 2
 """The parts around the comma of a name that starts with the family name."""
@@ -248,7 +253,7 @@ def phone_number(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _phone_number(text: str) -> str | None:
-    plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip()
+    plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip(" ,;")
     if _PHONE.fullmatch(plain) is None:
         return None
     digits = "".join(c for c in plain if c.isdigit())
@@ -258,6 +263,12 @@ def _phone_number(text: str) -> str | None:
     if not low <= len(digits) <= high:
         return None
     return f"+{digits}" if plain.startswith("+") else digits
+
+
+def phone_extension(text: str) -> str:
+    """Return the digits of the extension behind a telephone number; an empty text: it has none."""
+    found = _EXTENSION.search(folded(text)) if len(text) <= LONG else None
+    return "" if found is None else "".join(c for c in found[0] if c.isdigit())
 
 
 def web_domain(text: str) -> str | None:
@@ -274,13 +285,17 @@ def document_number(text: str) -> str:
     return _NUMBER_MARKS.sub("-", _NUMBER_SIGN.sub("", folded(text))).strip("-") or folded(text)
 
 
+def bare_number(text: str) -> str:
+    """Return the letters and digits of a long number: `DE 136 695 976`, `CHE-107.787.577 MWST`."""
+    bare = _SWISS_TAX.sub("", "".join(c for c in folded(text) if c.isalnum()))
+    return bare if sum(map(str.isdecimal, bare)) >= _LONG_NUMBER else folded(text)
+
+
 def reference_number(text: str) -> str:
     """Return the number in a payment reference: of `RF18 5390 0754 7034` that behind the check."""
     bare = "".join(folded(text).split())
-    if _CREDITOR.fullmatch(bare):
-        digits = "".join(str(int(each, 36)) for each in bare[4:] + bare[:4])
-        bare = bare[4:].lstrip("0") if int(digits) % 97 == 1 else bare
-        return document_number(bare)
+    if iso11649.is_valid(bare):
+        return document_number(bare[4:].lstrip("0"))
     return bare if bare.isdecimal() else document_number(text)
 
 

@@ -2,6 +2,7 @@
 
 import codecs
 import sys
+from contextlib import suppress
 from types import FrameType
 
 import pytest
@@ -10,6 +11,7 @@ from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
 from canonry.documents.readers.structured import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
+from canonry.values.charsets import guessed
 from canonry.values.errors import InvalidInput
 from canonry.values.texts_of_files import moment_of
 
@@ -208,3 +210,23 @@ async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> N
 )
 def test_times_of_formats_are_read_whole_or_not_at_all(written: str, moment: str | None) -> None:
     assert moment_of(written) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "charset"),
+    [
+        ("Rechnung \xfcber 45,00 EUR f\xfcr M\xfcller", "cp1252"),
+        ("Pr\xedli\u0161 \u017elu\u0165ou\u010dk\xfd k\u016f\u0148", "cp1250"),
+        ("Za\u017c\xf3\u0142\u0107 g\u0119\u015bl\u0105 ja\u017a\u0144", "iso8859_2"),
+        ("Caf\xe9 cr\xe8me \xe0 emporter", "cp850"),
+        ("\xc6rlig talt, S\xf8ren f\xe5r 40 kr", "cp1252"),
+        ("Prix: 20 \u20ac l'unit\xe9", "iso8859_15"),
+        ("Ra\u010dun \u0161t. 5, pla\u010dilo", "cp1250"),
+        ("\u0421\u0447\u0451\u0442 4500 \u0440\u0443\u0431.", "koi8_r"),
+    ],
+)
+def test_a_text_without_a_charset_is_read_in_its_own_or_not_at_all(text: str, charset: str) -> None:
+    found = text
+    with suppress(InvalidInput):
+        found, _ = guessed(text.encode(charset), None)
+    assert found == text

@@ -31,7 +31,7 @@ Rechnungsdatum 03.05.2024
 F\xe4llig am: 17.05.2024
 Rechnung an:
 Beispiel AG
-USt-IdNr. DE123456789
+USt-IdNr. DE136695976
 IBAN DE89 3704 0044 0532 0130 00
 Nettobetrag: 1.000,00 EUR
 MwSt 19 %: 190,00 EUR
@@ -115,7 +115,7 @@ def test_an_invoice_in_german_is_read_with_its_letterhead() -> None:
         "vendor_name": "Muster GmbH",
         "customer_name": "Beispiel AG",
         "iban": "DE89370400440532013000",
-        "tax_id": "DE123456789",
+        "tax_id": "DE136695976",
         "items": [
             {"description": "Beratung", "quantity": 10, "unit_price": 100.0, "amount": 1000.0}
         ],

@@ -32,6 +32,21 @@ async def entities_of(kind: str, *records: dict[str, Any]) -> tuple[int, int]:
         ("John Berg Jr.", "John Berg Sr."),
         ("Anna Berg", "Lee Meier"),
         ("\u738b\u4f1f", "\u738b\u82b3"),
+        ("Mr Berg", "Mrs Berg"),
+        ("Herr Berg", "Frau Dr. Berg"),
+        ("M. Dupont", "Mme Dupont"),
+        ("Sr. Garc\xeda", "Sra. Garc\xeda"),
+        ("Hans Berg jun.", "Hans Berg sen."),
+        ("John Berg junior", "John Berg senior"),
+        ("Jean Dupont fils", "Jean Dupont p\xe8re"),
+        ("Anna Maria Berg", "Tom Maria Berg"),
+        ("Ana Garc\xeda L\xf3pez", "Luis Garc\xeda L\xf3pez"),
+        ("Anna van Berg", "Tom van Berg"),
+        ("Berg Tom", "Anna Berg"),
+        ("T. Berg", "Anna Berg"),
+        ("Anna & Tom Berg", "Tom Berg"),
+        ("\u0410\u043d\u043d\u0430 \u0418\u0432\u0430\u043d\u043e\u0432\u0430", "Boris Ivanov"),
+        ("\uae40\ubbfc\uc218", "\uae40\uc9c0\uc601"),
     ],
 )
 async def test_people_of_other_given_names_share_an_address_and_stay_two(
@@ -51,6 +66,23 @@ async def test_people_of_other_given_names_share_an_address_and_stay_two(
         ("J\u00fcrgen Berg", "Dr. Juergen Berg"),
         ("Mary Ann Lee", "Ann Lee"),
         ("Anna Berg", "family@berg.example"),
+        ("Mr Berg", "Tom Berg"),
+        ("John Ronald Reuel Tolkien", "J.R.R. Tolkien"),
+        ("John Ronald Tolkien", "JR Tolkien"),
+        ("Berg Anna", "Anna Berg"),
+        ("Anna Maria Berg", "Maria Anna Berg"),
+        ("Ana Garc\xeda L\xf3pez", "Ana Garc\xeda"),
+        ("Anna Berg", "Anna Berg-Meier"),
+        ("Anna Meier", "Anna Meier geb. Berg"),
+        ("Ludwig van Beethoven", "L. v. Beethoven"),
+        ("S\xf8ren Kj\xe6r", "Soren Kjaer"),
+        ("\u0410\u043d\u043d\u0430 \u0418\u0432\u0430\u043d\u043e\u0432\u0430", "Anna Ivanova"),
+        (
+            "\u0393\u03b9\u03ce\u03c1\u03b3\u03bf\u03c2 \u03a0\u03b1\u03c0\u03c0\u03ac\u03c2",
+            "Giorgos Pappas",
+        ),
+        ("\u5c71\u7530 \u592a\u90ce", "\u5c71\u7530\u592a\u90ce"),
+        ("John Berg, Jr.", "John Berg Jr"),
     ],
 )
 async def test_a_name_that_may_be_the_same_is_one_person(one: str, other: str) -> None:
@@ -65,6 +97,104 @@ async def test_a_third_name_at_one_address_is_a_third_person() -> None:
 async def test_two_of_one_name_with_other_birthdays_are_two() -> None:
     born = [{"name": "Anna Berg", "birthday": day} for day in ("1980-01-02", "2010-01-02")]
     assert await entities_of("person", *born) == (2, 1)
+
+
+@pytest.mark.parametrize("key", [MAIL, {"phone": "+49 30 1234567"}, {}])
+async def test_a_namesake_with_another_birthday_or_title_is_another_person(
+    key: dict[str, str],
+) -> None:
+    for kind in ("person", "contact"):
+        born = [
+            {"name": "Anna Berg", "birthday": day, **key} for day in ("1980-01-02", "2010-03-04")
+        ]
+        assert await entities_of(kind, *born) == (2, 1)
+        initial = {**born[1], "name": "A. Berg"}
+        assert (await entities_of(kind, born[0], initial))[0] == 2
+        same = {**born[0], "birthday": "2 January 1980"}
+        assert await entities_of(kind, born[0], same) == (1, 0)
+        titled = [{"name": f"{title} Berg", **key} for title in ("Mr", "Mrs", "Mr")]
+        assert (await entities_of(kind, *titled))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("+1 212 555 0100 ext. 12", "+1 (212) 555-0100 x13", 2),
+        ("+43 1 5150 DW 12", "+43 1 5150 Durchwahl 13", 2),
+        ("+33 1 23 45 67 89 poste 12", "+33 1 23 45 67 89 poste 21", 2),
+        ("+1 212 555 0100 ext. 12", "+1 (212) 555-0100 x12", 1),
+        ("+43 1 5150 Dw. 12", "+43 1 5150 DW 12", 1),
+        ("+1 212 555 0100 ext 12", "+1 212 555 0100", 1),
+    ],
+)
+async def test_another_extension_of_one_telephone_is_another_contact(
+    one: str, other: str, count: int
+) -> None:
+    desks = [{"organization": "Acme", "phone": each} for each in (one, other)]
+    assert await entities_of("contact", *desks) == (count, count - 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("Acme GmbH", "Acme GmbH Niederlassung Wien", 2),
+        ("Acme Berlin", "Acme Wien", 2),
+        ("Acme", "Acme Branch", 2),
+        ("Anna's Shop", "Tom's Shop", 2),
+        ("Acme GmbH", "ACME", 1),
+        ("Acme", "Acme Europe Ltd", 1),
+    ],
+)
+async def test_a_branch_or_another_shop_at_one_website_is_another_company(
+    one: str, other: str, count: int
+) -> None:
+    firms = [{"name": name, "website": "https://www.acme.example/x"} for name in (one, other)]
+    assert await entities_of("company", *firms) == (count, count - 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("DE 136 695 976", "DE136695976"),
+        ("ATU 13585627", "atu13585627"),
+        ("CHE-107.787.577 MWST", "CHE107787577"),
+        ("12-3456789", "123456789"),
+    ],
+)
+async def test_a_tax_number_is_one_however_it_is_divided(one: str, other: str) -> None:
+    desk = a_desk()
+    first = await desk.entity("company", name="Acme Holding", tax_id=one)
+    assert await desk.entity("company", name="Acme", tax_id=other) == first
+    found = await desk.call("get_entity_by_identifier", identifier=other)
+    assert [each["id"] for each in found["entities"]] == [first]
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "field", "right"),
+    [
+        ("invoice", BILL, "vendor_name", "Birch Ltd"),
+        ("invoice", {**BILL, "invoice_date": "2024-01-02"}, "invoice_date", "2024-02-02"),
+        ("transaction", {"transaction_id": "1", "date": "2024-01-02"}, "date", "2024-02-02"),
+        ("person", {"name": "Anna Berg", "birthday": "1980-01-02"}, "birthday", "1980-02-02"),
+        ("person", {"name": "Anna Berg", **MAIL}, "name", "Tom Lee"),
+        ("contract", {"contract_number": "C-1", "parties": ["A Ltd"]}, "parties", ["B Ltd"]),
+    ],
+)
+async def test_a_source_with_the_value_that_was_corrected_is_about_the_same_entity(
+    kind: str, record: dict[str, Any], field: str, right: Any
+) -> None:
+    desk = a_desk()
+    entity = await desk.entity(kind, **record)
+    await desk.correct(entity, field, right)
+    for more in ({}, {"notes": "again"}, {"notes": "right", field: right}):
+        assert await desk.entity(kind, **{**record, **more}) == entity
+    assert (await desk.snapshot(entity))[field] == right
+
+
+async def test_a_reference_of_the_same_day_in_another_currency_is_another_payment() -> None:
+    paid = {"transaction_id": "1", "date": "2024-01-02", "amount": -5}
+    both = [{**paid, "currency": code} for code in ("EUR", "USD")]
+    assert await entities_of("transaction", *both) == (2, 1)
 
 
 @pytest.mark.parametrize(

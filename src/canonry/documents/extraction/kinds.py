@@ -3,12 +3,17 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import groupby, pairwise
 from typing import Any, Final
+
+import phonenumbers
+from stdnum import iban
+from stdnum.ch import uid
+from stdnum.util import clean, get_cc_module
 
 from canonry.canon.ports.files import Cell, Table
 from canonry.documents.extraction.writings import BETWEEN, DocumentContext, between
@@ -327,28 +332,48 @@ def _fits(phrase: str, text: str) -> bool:
     return f"{text} ".startswith(f"{phrase} ") or f" {text}".endswith(f" {phrase}")
 
 
-_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{4}){2,7}(?:[ ]?[A-Z0-9]{1,3})?\b")
-_TAX: Final = re.compile(
-    r"\b(?:ATU\d{8}|BE ?[01]\d{9}|DE ?\d{9}|ES ?[A-Z0-9]\d{7}[A-Z0-9]|FR ?[A-Z0-9]{2} ?\d{9}"
-    r"|GB ?\d{9}|IT ?\d{11}|NL ?\d{9}B\d{2}|PL ?\d{10}|PT ?\d{9}|CHE-?\d{3}\.?\d{3}\.?\d{3})\b"
-)
+_IBAN: Final = re.compile(r"\b(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8})\b)")
+_TAX: Final = re.compile(r"\b(?=([A-Z]{2}[ -]?[A-Z0-9](?:[ .-]?[A-Z0-9]){6,15})\b)")
 _EIN: Final = re.compile(r"\b(?:EIN|Tax ID|TIN)\b[^\d\n]{0,12}(\d{2}-\d{7})\b", re.IGNORECASE)
 _MAIL: Final = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6}")
 _PHONE: Final = re.compile(r"(?<![\w+])(\+\d{1,3}[ .()/\d-]{6,20}\d)(?!\w)")
-_REMAINDER: Final = 97
+_TAXED_IN: Final = frozenset(TABLES["words"]["taxed_in"].split())
 
 
 def ibans_in(text: str) -> tuple[str, ...]:
-    """Return the IBANs with valid check digits, without blanks."""
-    found = (match[0].replace(" ", "") for match in _IBAN.finditer(text))
-    return tuple(dict.fromkeys(each for each in found if _checks(each)))
+    """Return the IBANs with the length of their country and valid check digits, without blanks."""
+    return _numbers_in(text, _IBAN, lambda each: iban.is_valid(each, check_country=False))
 
 
 def tax_ids_in(text: str) -> tuple[str, ...]:
-    """Return tax numbers of companies in European and United States notation."""
-    found = [match[0].replace(" ", "") for match in _TAX.finditer(text)]
-    found += [match[1] for match in _EIN.finditer(text)]
-    return tuple(dict.fromkeys(found))
+    """Return tax numbers of companies with valid check digits, of Europe and the United States."""
+    return _numbers_in(text, _TAX, _is_tax_id) + tuple(
+        dict.fromkeys(match[1] for match in _EIN.finditer(text))
+    )
+
+
+def _numbers_in(
+    text: str, pattern: re.Pattern[str], is_valid: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """Return the valid numbers at the beginnings of matches, which may go on with other words."""
+    found: dict[str, str] = {}
+    for match in pattern.finditer(text):
+        number = match[1]
+        while number and not is_valid(number):
+            number = number.rpartition(" ")[0]
+        if number:
+            found.setdefault(clean(number, " .-"), number.replace(" ", ""))
+    return tuple(found.values())
+
+
+def _is_tax_id(text: str) -> bool:
+    country = text[:2]
+    if country not in _TAXED_IN:
+        return False
+    if country == "CH":
+        return bool(uid.is_valid(text))
+    vat = get_cc_module("gr" if country == "EL" else country.lower(), "vat")
+    return vat is not None and any(map(vat.is_valid, (text, text[2:])))
 
 
 def mails_in(text: str) -> tuple[str, ...]:
@@ -357,11 +382,13 @@ def mails_in(text: str) -> tuple[str, ...]:
 
 
 def phones_in(text: str) -> tuple[str, ...]:
-    """Return phone numbers with a country code."""
-    return tuple(dict.fromkeys(match[1].strip() for match in _PHONE.finditer(text)))
+    """Return phone numbers with the code of a country and a length that it has."""
+    found = (match[1].strip() for match in _PHONE.finditer(text))
+    return tuple(dict.fromkeys(each for each in found if _is_phone(each)))
 
 
-def _checks(iban: str) -> bool:
-    turned = iban[4:] + iban[:4]
-    digits = "".join(str(int(char, 36)) for char in turned)
-    return len(iban) >= 15 and int(digits) % _REMAINDER == 1  # noqa: PLR2004 - the shortest
+def _is_phone(text: str) -> bool:
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(text))
+    except phonenumbers.NumberParseException:
+        return False

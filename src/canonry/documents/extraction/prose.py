@@ -53,10 +53,12 @@ _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
 _TOTALS: Final = frozenset({"amount_due", "amount_total"})
 _OF_EACH: Final = re.compile(
     r"\d[^\d(]{0,6}(?:/\s?[^\W\d_]|\b(?:each|per|pro|je|p\.?\s?[amd]\.|par|por|cada|monthly"
-    r"|pr\.|za sztuk\u0119|per capita)(?![^\W\d_]))",
+    r"|pr\.|za sztuk\u0119|per capita|mtl|monatl\w*|j\xe4hrl\w*|mensuel\w*|mensual\w*|mensil\w*"
+    r"|(?:zzgl|zuz\xfcgl\w*|abzgl|abz\xfcgl\w*|less|plus|excl\w*|exkl\w*|hors|ohne|net|netto)"
+    r"(?!\s*:?\s*\d[\d.,]*\d(?!\s?%)))(?![^\W\d_]))",
     re.IGNORECASE,
 )
-"""An amount for one of several pieces, hours or months."""
+"""An amount for one of several pieces, hours or months, or one that something is added to."""
 
 _REFERENCE: Final = (
     r"[ -]?(?:no|number|nr|num|n[\xba\xb0o]|#)\b\.?:?\s*([A-Z0-9][\w/-]*\d[\w/-]*|\d[\w/-]*)"

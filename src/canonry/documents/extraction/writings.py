@@ -22,10 +22,13 @@ LOOKED_AT: Final = 200_000
 """The number of characters in which labels are searched."""
 
 _DISTANCE: Final = re.compile(
-    r"\d\s+[^\W\d_]{4,}|\b(?:between|zwischen|entre|tussen|not before|nicht vor|after|nach)\s+$",
+    r"\d\s+[^\W\d_]{4,}|\b(?:between|zwischen|entre|tussen|not before|nicht vor|after|nach|about"
+    r"|around|approx|ca|circa|etwa|gegen|environ|aprox|omkring|not|nicht|no)\b\.?\s+$|[~\u2248<>]\s?$",
     re.IGNORECASE,
 )
-_OR: Final = re.compile(r"\s*(?:(?:or|oder|ou|o|lub|of)\s|\+\s?\d)", re.IGNORECASE)
+_OR: Final = re.compile(
+    r"\s*(?:(?:or|oder|ou|o|lub|of)\s|[+/\u2013\u2014-]\s?\d|[?\xb1])", re.IGNORECASE
+)
 _NEAR: Final = re.compile(r"[^:]{0,16}")
 _DATED: Final = ("issued", "date", "signed", "effective")
 

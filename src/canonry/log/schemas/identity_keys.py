@@ -17,6 +17,7 @@ from canonry.values.calendar_dates import read_date
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.json_values import (
     amount,
+    bare_number,
     company_name,
     document_number,
     email_address,
@@ -47,6 +48,7 @@ _FIELD_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "phone": phone_number,
     "website": web_domain,
     "domain": web_domain,
+    "tax_id": bare_number,
     **dict.fromkeys(("invoice_number", "receipt_number", "contract_number"), document_number),
     **dict.fromkeys(
         ("vendor_name", "customer_name", "merchant_name", "organization", "legal_name"),
@@ -93,10 +95,16 @@ class Identity:
         return f"{self.key}{BETWEEN}{_joined(each[:2] for each in self.apart)}"
 
     def contradicts(self, other: "Identity", entity_type: str, agreed: Container[str] = ()) -> bool:
-        """Return whether both have a distinguishing field, none of `agreed`, that differs."""
-        theirs = {each.name: each for each in other.apart if each.name not in agreed}
+        """Return whether both have a distinguishing field that differs; `agreed` are other keys."""
+        theirs = {each.name: each for each in other.apart}
         return any(
-            contradict(entity_type, ours.name, ours[1:], theirs[ours.name][1:])
+            contradict(
+                entity_type,
+                ours.name,
+                ours[1:],
+                theirs[ours.name][1:],
+                in_key=ours.name == self.rule or ours.name in agreed,
+            )
             for ours in self.apart
             if ours.name in theirs
         )
@@ -510,6 +518,7 @@ def meant_by(text: str) -> tuple[str, ...]:
         company_name(text),
         person_name(text),
         document_number(text),
+        bare_number(text),
     )
     return tuple(dict.fromkeys(form[:KEY_MAX] for form in forms if form))
 
@@ -534,6 +543,7 @@ _ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     **dict.fromkeys(("phone", "phones"), phone_number),
     **dict.fromkeys(("website", "domain", "url"), web_domain),
     **dict.fromkeys(("invoice_reference", "payment_reference"), reference_number),
+    **dict.fromkeys(("tax_id", "vat_id", "iban"), bare_number),
 }
 _FIRMS: Final = frozenset({"company", "organization"})
 _PEOPLE: Final = frozenset({"person", "contact", "character"})

@@ -248,7 +248,8 @@ def _found_today(entity: Entity, schemas: Mapping[str, EntitySchema]) -> frozens
 class Target:
     """An entity that records can describe: a known one, or one made from this source.
 
-    `borne` are all its keys, also former ones. `fields` are the values from this source.
+    `borne` are all its keys, also former ones. `fields` are the values from this source, `beside`
+    the sources' last values of corrected fields.
     """
 
     id: EntityId
@@ -258,6 +259,7 @@ class Target:
     own: Accumulator
     fields: dict[str, Any] = field(default_factory=dict)
     borne: set[str] = field(default_factory=set)
+    beside: dict[str, Any] = field(default_factory=dict)
 
     def is_apart_from(self, assertion: Assertion, index: int) -> bool:
         """Tell whether the record describes another entity, despite the common key at `index`.
@@ -271,12 +273,21 @@ class Target:
         if not ours.apart:
             return False
         before = {} if self.entity is None else alone(self.entity).properties
-        today = identities_of(assertion.schema, {**before, **self.fields})
+        said = {**before, **self.fields}
+        # A document with the value that a user corrected is about the same entity.
+        views = ({**said, **self.beside}, said) if self.beside else (said,)
         pairs = zip(assertion.identities, assertion.keys, strict=True)
         # A name that the target ever had contradicts none of its other names.
         agreed = {each.rule for each, key in pairs if key in self.borne} - {ours.rule}
         kind = self.entity_type
-        return any(ours.contradicts(o, kind, agreed) for o in today if o.rule == ours.rule)
+        return all(
+            any(
+                ours.contradicts(each, kind, agreed)
+                for each in identities_of(assertion.schema, view)
+                if each.rule == ours.rule
+            )
+            for view in views
+        )
 
 
 class Doubt(NamedTuple):
@@ -383,9 +394,12 @@ def clearly_others(
 
 
 def known_among(
-    entities: Iterable[Entity], others: Iterable[Bearer], assertions: Iterable[Assertion]
+    entities: Iterable[Entity],
+    others: Iterable[Bearer],
+    assertions: Iterable[Assertion],
+    beside: Mapping[tuple[str, str], tuple[Any, Instant]],
 ) -> Known:
-    """Collect stored entities as candidates for these assertions."""
+    """Collect stored entities as candidates; `beside` are values of sources that were corrected."""
     known = Known()
     asked = {text for each in assertions for text in (*each.keys, *each.looks)}
     for other in others:
@@ -393,6 +407,8 @@ def known_among(
             known.others.setdefault(text, []).append(other)
     for given in entities:
         known.add(target_of(given))
+    for (entity_id, name), (value, _) in beside.items():
+        known.targets[entity_id].beside[name] = value
     return known
 
 

@@ -39,12 +39,12 @@ MONEY: Final = (
 _DASH: Final = r"\-\u2212\ufe63\uff0d\u2010\u2011\u2012\u2013"
 _RUN: Final = (
     r"[0-9](?:[0-9]|[ \xa0\u202f](?=[0-9]{3}(?![0-9]))"
-    rf"|[.,'\u2019_:/x\xd7*\u2044{_DASH}](?=[0-9]))*"
+    rf"|[.,'\u2019_:/x\xd7*\u2044\xb7\u02d9\u2219\u22c5{_DASH}](?=[0-9]))*"
 )
 """All digits with the marks between them, which are one numeral or none."""
 
 _AMOUNT: Final = re.compile(
-    rf"(?<![\w.,#/{_DASH}])(?P<about>[~<>\u2248\xb1\u2264\u2265]\s?)?(?P<open>\(\s?)?"
+    rf"(?<![\w.,#/\[{_DASH}])(?P<about>[~<>\u2248\xb1\u2264\u2265]\s?)?(?P<open>\(\s?)?"
     rf"(?P<sign>^\s*[{_DASH}+]\s|[{_DASH}+])?(?:{MONEY}\s?(?P<gap>[{_DASH}+]\s)?)?(?P<inner>[{_DASH}+]|\()?"
     rf"(?P<digits>{_RUN})(?:[.,:]\s?[{_DASH}\u2014]+)?"
     rf"(?P<after>\s?[{_DASH}](?!\s*[\w(]))?(?:\s?{MONEY})?(?P<last>[-\u2212])?(?P<close>\s?\))?"
@@ -56,16 +56,19 @@ _OTHER_SIZE: Final = re.compile(rf"{WORDS['other_size']}|\s?[kKMT](?={MONEY})")
 
 _ONE_MORE: Final = re.compile(
     rf"\s{{0,9}}(?:(?:[^\W\d_]{{1,30}}\s{{1,9}})?"
-    rf"(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s{{0,9}}|[{_DASH}/*\xd7=+&]\s{{0,9}}"
+    rf"(?:to|bis|or|oder|ou|o|a|\xe0|y|et|and|und|al|tot|do|x)\b\s{{0,9}}|[{_DASH}/*\xd7=+&\xb1\u2026]\s{{0,9}}"
+    r"|\.{2,3}\s?|\((?=[0-9][0-9.,]{1,15}\))"
     rf"|\s{{1,9}}(?!\d{{1,4}}[./-]\d{{1,2}}[./-]))(?:{MONEY}\s?)?[0-9]"
 )
 """A second number that belongs to the first one: a range, a product, an alternative."""
 
-_BEFORE: Final = re.compile(rf"(?:\b(?:{WORDS['before']})\.?|%)\s*$", re.IGNORECASE)
+_BEFORE: Final = re.compile(
+    rf"(?:\b(?:{WORDS['before']})\.?|[%\xbc-\xbe\u2150-\u215e])\s*$", re.IGNORECASE
+)
 """Words before a number that make it a bound, a guess or a part."""
 
 _COUNTED: Final = re.compile(r"[^0-9]*[0-9]+\s+[^\W\d_]{3,}")
-_COUNTED_OF: Final = re.compile(r"\s[^\W\d_]{3,}\b[^(;|]*[0-9]")
+_COUNTED_OF: Final = re.compile(r"\s(?:[^\W\d_]{3,}\b[^(;|]*|(?:of|von|de|di|z)\s+)[0-9]")
 _CHANGED: Final = "the text beside the number changes it"
 _WORD_MAX: Final = 24
 _MARKED: Final = frozenset("0123456789.,'\u2019 \xa0\u202f")
@@ -125,7 +128,11 @@ def amounts_in(
     plain = latin_digits(text)
     for found in _AMOUNT.finditer(plain):
         seen = _seen(found, plain[found.end() :], mark, group)
-        if _BEFORE.search(plain, max(0, found.start() - _WORD_MAX), found.start()):
+        lone = _is_opened(found) is not bool(found["close"])
+        whole = f"({plain[found.end() :]}" if _is_opened(found) else f"{plain[: found.start()]})"
+        if (lone and not {"(", ")"} <= {*whole}) or _BEFORE.search(
+            plain, max(0, found.start() - _WORD_MAX), found.start()
+        ):
             seen = SeenNumber(value=None, reason=seen.reason or _CHANGED)
         yield seen
 
@@ -148,7 +155,7 @@ def _seen(found: re.Match[str], rest: str, mark: str | None, group: str | None) 
         reason = _CHANGED
     elif digits is None:
         reason = "the mark could divide thousands or decimals"
-    elif minus > 1:
+    elif minus > 1 or (found["sign"] and signs[1] not in {"", "("}):
         reason = "it has two signs"
     if reason or digits is None:
         return SeenNumber(value=None, reason=reason)

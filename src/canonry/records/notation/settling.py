@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, Final
 
-from canonry.log.schemas.contradictions import contradict
+from canonry.log.schemas.contradictions import forms_differ
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.records.domain.asking import number_of, texts_in
 from canonry.records.notation.labels import plain
@@ -103,7 +103,7 @@ def is_same_party(one: str, other: str) -> bool:
     """Tell whether a name has all words of the other, in any order, besides legal forms."""
     words = ({*plain(company_name(each)).split()} for each in (one, other))
     few, many = sorted(words, key=len)
-    return bool(few) and few <= many and not contradict("company", "name", ("", one), ("", other))
+    return bool(few) and few <= many and not forms_differ(one, other)
 
 
 def due_on(invoice: _Fields) -> Decimal | None:

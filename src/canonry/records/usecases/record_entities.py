@@ -166,7 +166,10 @@ async def _begun(
         reading=reading,
         similar=similar,
         known=await aside(
-            weight, lambda: known_among(similar.entities.values(), similar.others, everybody)
+            weight,
+            lambda: known_among(
+                similar.entities.values(), similar.others, everybody, similar.beside
+            ),
         ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),

@@ -385,7 +385,8 @@ class Similar:
     """Candidates for records: `entities` one by one, and their survivors in `roots`.
 
     `others` share a key or a look-alike name, but cannot be described by the records. `contested`
-    are texts of several entities; `reads` are the keys that the result depends on.
+    are texts of several entities; `reads` are the keys that the result depends on. `beside` holds
+    the sources' last values of corrected fields.
     """
 
     entities: Mapping[str, Entity]
@@ -394,6 +395,7 @@ class Similar:
     contested: frozenset[str]
     reads: frozenset[str]
     schema_of: dict[str, EntitySchema]
+    beside: LastWord
 
 
 async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
@@ -429,6 +431,7 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         contested=contested,
         reads=frozenset(map(thing_key, {*ids, *more, *entities, *others})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in assertions},
+        beside=await _beside_corrections(canon, map(alone, entities.values())),
     )
 
 

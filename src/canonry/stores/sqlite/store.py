@@ -38,7 +38,7 @@ from canonry.stores.sqlite.views import BATCH, fold_all
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 17
+VIEWS_VERSION: Final = 18
 """Increase this when a view changes its shape or content. Older views are then folded again."""
 
 _FOLDER: Final = files("canonry.stores.sqlite")

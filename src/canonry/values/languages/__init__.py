@@ -50,7 +50,7 @@ class Language:
     by: tuple[str, ...]
     salutation: tuple[str, ...]
     months: tuple[tuple[str, ...], ...]
-    weekdays: frozenset[str]
+    weekdays: tuple[str, ...]
     day_first: bool
     thousands: str | None
     columns: Mapping[str, Mapping[str, int]]
@@ -130,7 +130,7 @@ def _language(code: str) -> Language:
         by=tuple(_words(sentences["by"])),
         salutation=tuple(_words(sentences["salutation"])),
         months=tuple(tuple(each.split()) for each in _words(data["months"])),
-        weekdays=frozenset(data["weekdays"].split()),
+        weekdays=tuple(data["weekdays"].split()),
         day_first=data.get("dates") == "day",
         thousands=data.get("thousands"),
         columns=_columns(data.get("statement", {})),
