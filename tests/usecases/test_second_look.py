@@ -10,15 +10,12 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
 from canonry.recall.usecases.find_passages import SECOND_LOOK, FoundPassages, find_passages
-from canonry.recall.usecases.recall import RecallServices, Reranking
+from canonry.recall.usecases.recall import RecallServices
 from canonry.recall.usecases.search import degraded_of
 from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
-from canonry.testing.worlds import HandClock
-from canonry.values.moments import SECOND
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.usecases.stage import Stage, a_stage
 
-PATIENCE = 20.0
 pytestmark = pytest.mark.anyio
 
 
@@ -42,8 +39,7 @@ async def stage() -> Stage:
 @pytest.fixture
 async def looking(stage: Stage, server: Said) -> AsyncIterator[Canon]:
     """A canon whose reranker holds the longer text for the better answer."""
-    reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
-    reranking = Reranking(reranker, clock=stage.canon.clock, patience=PATIENCE)
+    reranking = EndpointReranker(RerankingEndpoint(base_url=server.url))
     yield stage.canon.revise_service(RecallServices, reranking=reranking)
     await reranking.close()
 
@@ -103,16 +99,10 @@ async def test_where_it_answers_nothing_the_order_stays_and_it_rests_a_while(
         assert "reranker" in found.degraded
     assert len(server.asked) == 1
 
-    server.body = None
-    assert isinstance(stage.canon.clock, HandClock)
-    stage.canon.clock.move(int(6 * PATIENCE) * SECOND)
-    assert ids(await find(looking, "the dragon sleeps"))[0] == ident("long")
-
 
 async def test_a_slow_one_keeps_nobody_waiting(stage: Stage, server: Said) -> None:
     server.open.clear()
-    reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
-    reranking = Reranking(reranker, clock=stage.canon.clock, patience=0.05)
+    reranking = EndpointReranker(RerankingEndpoint(base_url=server.url, timeout=0.05))
 
     found = await find(
         stage.canon.revise_service(RecallServices, reranking=reranking), "the dragon sleeps"

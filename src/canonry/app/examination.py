@@ -25,9 +25,9 @@ from canonry.canon.upkeep.reread import count_unread, unread_note
 from canonry.log.commits import OFF_MAX, is_plausible
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.follow_log import LogCursor, heads_of
-from canonry.readmodels.ports.text import EmbeddingModel, Purpose
+from canonry.readmodels.ports.text import EmbeddingModel, Purpose, Reranker
 from canonry.readmodels.ports.view import UpkeepProgress, Verification
-from canonry.recall.usecases.recall import Recall, RecallServices, Reranking
+from canonry.recall.usecases.recall import Recall, RecallServices
 from canonry.records.usecases.files import CarriedFiles, check_files, import_files
 from canonry.records.usecases.services import RecordServices
 from canonry.stores.folder import sync_folder
@@ -110,10 +110,10 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         diagnosis.fails("The index of vectors fails", error, _BY_WORDS)
 
 
-async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
+async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranker) -> None:
     """Ask for the order of two texts; if it fails, search works without it."""
     try:
-        await reranking.order("hello", ("hello", "good night"))
+        await reranking.scores("hello", ("hello", "good night"))
     except Unavailable as error:
         diagnosis.is_wrong(f"the reranker: {error.message}", _RERANKER)
 

@@ -15,7 +15,7 @@ from canonry.gateway.limits import SECONDS
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Tombstone
 from canonry.models.outside_services import OutsideServices
-from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Vectors
+from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Reranker, Vectors
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.recall.usecases.index_passages import (
     PassageIndexer,
@@ -23,7 +23,7 @@ from canonry.recall.usecases.index_passages import (
     forget_passages,
     index_ahead,
 )
-from canonry.recall.usecases.recall import Engines, Recall, Reranking
+from canonry.recall.usecases.recall import Engines, Recall
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 
@@ -75,7 +75,7 @@ def recall_for(
     )
 
 
-def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
+def reranking_for(settings: Settings, canon: Canon) -> Reranker | None:
     """Return the reranker; None if the settings have none."""
     if settings.recall_reranker == NONE or settings.memory:
         return None
@@ -89,8 +89,7 @@ def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
         key=SecretVariable.RERANK.read(),
         timeout=patience,
     )
-    reranker = embedders.EndpointReranker(endpoint, canon.outside.service("reranker"))
-    return Reranking(reranker, clock=canon.clock, patience=patience)
+    return embedders.EndpointReranker(endpoint, canon.outside.service("reranker", failures=1))
 
 
 async def forget_erased(

@@ -34,31 +34,33 @@ ANSWER_MAX: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEndpoint:
-    """Address and settings of a model. Times are in seconds."""
+class PostingEndpoint:
+    """Address and limits of requests. Times are in seconds.
+
+    `timeout` is the longest duration of an attempt, `patience` the longest wait between two.
+    `most_bytes` bounds an answer.
+    """
 
     base_url: str
-    model: str
     key: str | None = field(default=None, repr=False)
-    timeout: float = 120.0
+    timeout: float = 30.0
     attempts: int = 3
     patience: float = 8.0
+    most_bytes: int = ANSWER_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint(PostingEndpoint):
+    """Address and settings of a language model; `timeout` covers all attempts."""
+
+    model: str
+    timeout: float = 120.0
     answer_tokens: int = 8_192
 
 
 def bearer(key: str | None) -> Mapping[str, str]:
     """Return the headers for a key in the OpenAI protocol."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostingBounds:
-    """Limits of requests. Times are in seconds; `patience` is the longest wait between attempts."""
-
-    timeout: float
-    attempts: int
-    patience: float
-    most_bytes: int
 
 
 class Posting:
@@ -69,16 +71,14 @@ class Posting:
 
     def __init__(
         self,
-        base_url: str,
+        endpoint: PostingEndpoint,
         headers: Mapping[str, str],
-        bounds: PostingBounds,
         fault: Callable[..., Unavailable],
     ) -> None:
         """Connect with the first request."""
-        self._base_url = base_url.rstrip("/")
         self._headers = dict(headers)
         self._client: httpx2.AsyncClient | None = None
-        self.bounds = bounds
+        self.bounds = endpoint
         self.fault = fault
 
     def seconds(self, *, probe: bool) -> float:
@@ -98,7 +98,7 @@ class Posting:
             wait = None
             try:
                 async with asyncio.timeout(seconds):
-                    status, content, wait = await self._post(self._base_url + path, body)
+                    status, content, wait = await self._post(path, body)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
                 raise self.fault("has no usable address. Correct its URL") from error
             except (httpx2.RequestError, TimeoutError) as error:
@@ -114,10 +114,11 @@ class Posting:
             await asyncio.sleep(self._pause(attempt, wait))
         raise self.fault("was not asked. Allow at least one attempt")
 
-    async def _post(self, url: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
+    async def _post(self, path: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
         """Return the status and the content of an answer, and the wait that it asks for."""
         if self._client is None:
             self._client = httpx2.AsyncClient(headers=self._headers, timeout=self.bounds.timeout)
+        url = f"{self.bounds.base_url.rstrip('/')}{path}"
         async with self._client.stream("POST", url, json=body) as answer:
             content = bytearray()
             async for piece in answer.aiter_bytes():
@@ -151,13 +152,7 @@ class Connection:
         """Connect with the first request. `service` tracks whether the endpoint answers."""
         self._service = service
         self.endpoint = endpoint
-        bounds = PostingBounds(
-            timeout=endpoint.timeout,
-            attempts=endpoint.attempts,
-            patience=endpoint.patience,
-            most_bytes=ANSWER_MAX,
-        )
-        self._posting = Posting(endpoint.base_url, headers, bounds, failed)
+        self._posting = Posting(endpoint, headers, failed)
 
     async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
         """Return the JSON answer to `body`. `probe` is a minimal body for checks.

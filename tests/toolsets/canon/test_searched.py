@@ -8,7 +8,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.recall.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
-from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices, Reranking
+from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -113,8 +113,7 @@ async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> N
 async def test_a_reranker_that_rests_hides_neither_words_nor_meaning(
     desk: Desk, broken: Said
 ) -> None:
-    reranker = EndpointReranker(RerankingEndpoint(base_url=broken.url))
-    reranking = Reranking(reranker, clock=desk.clock, patience=20.0)
+    reranking = EndpointReranker(RerankingEndpoint(base_url=broken.url))
     canon = desk.canon.revise_service(RecallServices, reranking=reranking)
     looking = Desk(canon, Gateway(canon, [CANON]), desk.clock)
     await looking.saltmere()

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from canonry.models.endpoint import Posting, PostingBounds, bearer
+from canonry.models.endpoint import Posting, PostingEndpoint, bearer
 from canonry.models.outside_services import OutsideService
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Reranker, Vector
 from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
@@ -21,23 +21,14 @@ from canonry.values.json_values import decode_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """The address of the model and the bounds of its requests.
+class Endpoint(PostingEndpoint):
+    """The address of the model, its vectors, and the bounds of its requests."""
 
-    `timeout` is the longest duration of an attempt, `patience` the longest wait between two, in
-    seconds. `most_bytes` bounds an answer.
-    """
-
-    base_url: str
     model: str
     dimensions: int
     version: str = "1"
-    key: str | None = field(default=None, repr=False)
     prefixes: Prefixes = field(default_factory=Prefixes)
     batch: int = 64
-    timeout: float = 30.0
-    attempts: int = 3
-    patience: float = 8.0
     most_bytes: int = 1 << 26
 
 
@@ -52,13 +43,7 @@ class OpenAICompatibleEmbedder(Embedder):
             version=endpoint.prefixes.versioned(endpoint.version),
             dimensions=endpoint.dimensions,
         )
-        bounds = PostingBounds(
-            timeout=endpoint.timeout,
-            attempts=endpoint.attempts,
-            patience=endpoint.patience,
-            most_bytes=endpoint.most_bytes,
-        )
-        self._posting = Posting(endpoint.base_url, bearer(endpoint.key), bounds, self._fault)
+        self._posting = Posting(endpoint, bearer(endpoint.key), self._fault)
         self._service = service or OutsideService("embedder")
 
     @property
@@ -123,14 +108,13 @@ class RerankingDialect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankingEndpoint:
-    """The address of the model; `timeout` is the longest duration of an answer, in seconds."""
+class RerankingEndpoint(PostingEndpoint):
+    """The address of the model; a search has no time for a second attempt."""
 
-    base_url: str
     dialect: RerankingDialect = RerankingDialect.COHERE
     model: str | None = None
-    key: str | None = field(default=None, repr=False)
     timeout: float = 2.0
+    attempts: int = 1
     most_bytes: int = 1 << 22
 
 
@@ -140,11 +124,8 @@ class EndpointReranker(Reranker):
     def __init__(self, endpoint: RerankingEndpoint, service: OutsideService | None = None) -> None:
         """Connect with the first request; `service` records the state of the endpoint."""
         self._endpoint = endpoint
-        bounds = PostingBounds(
-            timeout=endpoint.timeout, attempts=1, patience=0.0, most_bytes=endpoint.most_bytes
-        )
-        self._posting = Posting(endpoint.base_url, bearer(endpoint.key), bounds, _fault)
-        self._service = service or OutsideService("reranker")
+        self._posting = Posting(endpoint, bearer(endpoint.key), _fault)
+        self._service = service or OutsideService("reranker", failures=1)
 
     @override
     async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:

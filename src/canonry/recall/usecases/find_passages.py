@@ -440,9 +440,10 @@ async def _looked_again(
     first = found[:SECOND_LOOK]
     texts = [_spoken(hit.passage, called)[:_LOOKED_AT_MAX] for hit in first]
     try:
-        order = await reranking.order(gist, texts)
+        scores = await reranking.scores(gist, texts)
     except Unavailable:
         return found, (LOOK_MISSING,)
+    order = sorted(range(len(texts)), key=lambda number: -scores[number])
     return _moved(found, [first[number] for number in order]), ()
 
 

@@ -226,9 +226,6 @@ QUERY_PATIENCE: Final = 10.0
 _REST: Final = 1.5
 """The pause after a model failed, in multiples of the patience."""
 
-_RERANKER_REST: Final = 5.0
-"""The pause after a reranker failed, in multiples of its patience."""
-
 _STATUS_SECONDS: Final = 5.0
 _PARTS: Final = 32
 _QUESTIONS: Final = 32
@@ -486,41 +483,6 @@ class Recall:
             raise Unavailable("embedder.unavailable", message)
 
 
-class Reranking:
-    """Orders the first passages by how well they answer a question."""
-
-    def __init__(self, reranker: Reranker, *, clock: Clock, patience: float) -> None:
-        """Wait at most `patience` seconds for an answer."""
-        self._reranker = reranker
-        self._clock = clock
-        self.patience = patience
-        self._rests_until = 0.0
-
-    async def order(self, question: str, texts: Sequence[str]) -> Sequence[int]:
-        """Return the numbers of the texts, best first; equal ones keep their order.
-
-        Raises:
-            Unavailable: `reranker.unavailable`; callers keep their order and report it.
-        """
-        if self._clock.monotonic() < self._rests_until:
-            message = "The reranker has just failed. Search continues without it."
-            raise Unavailable("reranker.unavailable", message)
-        try:
-            async with asyncio.timeout(self.patience):
-                scores = await self._reranker.scores(question, texts)
-        except (TimeoutError, Unavailable) as error:
-            self._rests_until = self._clock.monotonic() + _RERANKER_REST * self.patience
-            if isinstance(error, Unavailable):
-                raise
-            message = "The reranker did not answer in time. Search continues without it."
-            raise Unavailable("reranker.unavailable", message) from error
-        return sorted(range(len(texts)), key=lambda number: -scores[number])
-
-    async def close(self) -> None:
-        """Close the reranker."""
-        await self._reranker.close()
-
-
 def _heard(asked: asyncio.Future[Vector]) -> None:
     """Retrieve the exception of a failed question that no search waits for any more."""
     if not asked.cancelled():
@@ -532,4 +494,4 @@ class RecallServices:
     """Without `recall`, search matches words only; without `reranking`, the order stays."""
 
     recall: "Recall | None" = None
-    reranking: "Reranking | None" = None
+    reranking: Reranker | None = None
