@@ -189,7 +189,7 @@ _TO_REVIEW: Final = Listing(
         *("review", "asks", "possible_conflicts"),
     ),
 )
-_STAGED: Final = Created(TABLE.shape("staged"), ProposalDraft)
+_STAGED: Final = Created("staged", ProposalDraft)
 
 
 async def _list_pending(canon: Canon, caller: Caller, *, query: ProposalQuery) -> Any:

@@ -131,13 +131,13 @@ TOOLS: Final = (
     make_tool(
         "neo4j_create_universe",
         partial(_create_space, kind=SpaceKind.UNIVERSE),
-        Created(TABLE.shape("created_universe"), SpaceDraft),
+        Created("created_universe", SpaceDraft),
     ),
     make_tool("neo4j_declare_calendar", declare_calendar, "declared"),
     make_tool(
         "neo4j_create_multiverse",
         partial(_create_space, kind=SpaceKind.MULTIVERSE),
-        Created(TABLE.shape("created_multiverse"), SpaceDraft),
+        Created("created_multiverse", SpaceDraft),
     ),
     make_tool("neo4j_get_universe", require_universe, SPACE),
     make_tool("neo4j_query_universes", query_universes, "universes"),

@@ -171,17 +171,9 @@ async def _assemble_context(canon: Canon, caller: Caller, *, request: ContextReq
 
 
 TOOLS: Final = (
-    make_tool(
-        "neo4j_create_story",
-        usecases.create_story,
-        Created(TABLE.shape("story_created"), StoryDraft),
-    ),
+    make_tool("neo4j_create_story", usecases.create_story, Created("story_created", StoryDraft)),
     make_tool("neo4j_query_stories", usecases.query_stories, Listing("stories", _STORY_ROW)),
-    make_tool(
-        "mongodb_create_scene",
-        usecases.create_scene,
-        Created(TABLE.shape("scene_created"), SceneDraft),
-    ),
+    make_tool("mongodb_create_scene", usecases.create_scene, Created("scene_created", SceneDraft)),
     make_tool(
         "mongodb_get_scene",
         _get_scene,
@@ -198,9 +190,7 @@ TOOLS: Final = (
     ),
     make_tool("mongodb_update_scene", _update_scene, "scene_updated"),
     make_tool("mongodb_query_scenes", usecases.query_scenes, Listing("scenes", SCENE_ROW)),
-    make_tool(
-        "mongodb_append_turn", usecases.append_turn, Created(TABLE.shape("appended"), TurnDraft)
-    ),
+    make_tool("mongodb_append_turn", usecases.append_turn, Created("appended", TurnDraft)),
     make_tool("mongodb_get_turns", usecases.get_turns, "turn_page"),
     make_tool("composite_assemble_scene_context", _assemble_context, Field(_CONTEXT.schema)),
 )

@@ -359,9 +359,7 @@ SHELVES: Final[Mapping[str, Shelf]] = {
 
 TOOLS: Final = (
     make_tool(
-        "mongodb_create_character_memory",
-        keep_memory,
-        Created(TABLE.shape("memory_created"), MemoryDraft),
+        "mongodb_create_character_memory", keep_memory, Created("memory_created", MemoryDraft)
     ),
     make_tool("mongodb_retrieve_character_memories", _recall_memories, Field(_RECALLED.schema)),
     make_tool("qdrant_semantic_search", _semantic_search, Field(_FOUND.schema)),

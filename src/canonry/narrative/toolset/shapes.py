@@ -109,8 +109,9 @@ TABLE.kinds["named_turns"] = array(_NAMED_TURN).by(_named)
 class Created(Field):
     """The item of a kind that a commit made; its time and warnings are the commit's."""
 
-    def __init__(self, shape: Shape, kind: type[ThingDraft]) -> None:
-        """Take the shape of the item."""
+    def __init__(self, shown: Shape | str, kind: type[ThingDraft]) -> None:
+        """Take the shape of the item, or its name in the tables."""
+        shape = TABLE.shape(shown) if isinstance(shown, str) else shown
         super().__init__(shape.schema)
         self._shape, self._kind = shape, kind
 
