@@ -87,10 +87,11 @@ def words_in(text: str) -> list[SpokenWord]:
 
 def clauses_of(text: str, names: frozenset[str]) -> list[SpokenClause]:
     """The clauses in order; `names` are words by which the speaker's character is called."""
-    clauses: list[SpokenClause] = []
-    for sentence, asks, quoted in _sentences(words_in(text)):
-        clauses += _sentence(sentence, asks=asks, quoted=quoted, names=names)
-    return clauses
+    return [
+        clause
+        for sentence, asks, quoted in _sentences(words_in(text))
+        for clause in _sentence(sentence, asks=asks, quoted=quoted, names=names)
+    ]
 
 
 def _sentences(words: Sequence[SpokenWord]) -> Iterator[tuple[list[SpokenWord], bool, bool]]:
@@ -131,21 +132,18 @@ def _sentence(
         return
     hailed = words[0].text in GROUPS["greetings"]
     words = words[1:] if hailed and len(words) > 1 else words
-    addressed = hailed or (
-        len(words) > 2 and words[1].text == "," and words[0].text in names  # noqa: PLR2004
-    )
-    conditional = _condition(words)[0] is not None
-    if not addressed and not conditional and not quoted and _asks(plain, asks=asks):
-        yield SpokenClause(kind=ClauseKind.ASKING, words=tuple(words))
-        return
-    if addressed:
+    called = words[0].text in names
+    if hailed or (called and [word.text for word in words[1:2]] == [","] and len(words[2:])):
         yield SpokenClause(
-            kind=ClauseKind.SAYING, words=tuple(words),
-            rest=tuple(words[2:] if words[0].text in names else words),
-            cut=tuple(word for word in words[:1] if word.text in names),
-        )  # fmt: skip
-        return
-    yield from _cut(words, quoted=quoted)
+            kind=ClauseKind.SAYING,
+            words=tuple(words),
+            rest=tuple(words[2:] if called else words),
+            cut=tuple(words[:1] if called else ()),
+        )
+    elif _condition(words)[0] is None and not quoted and _asks(plain, asks=asks):
+        yield SpokenClause(kind=ClauseKind.ASKING, words=tuple(words))
+    else:
+        yield from _cut(words, quoted=quoted)
 
 
 def _asks(plain: Sequence[str], *, asks: bool) -> bool:
@@ -187,10 +185,8 @@ def _condition(words: list[SpokenWord]) -> tuple[tuple[SpokenWord, ...] | None, 
 
 
 def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
-    for length in (3, 2, 1):
-        if " ".join(word.text for word in words[at : at + length]) in GROUPS["conditions"]:
-            return length
-    return 0
+    told = {n: " ".join(word.text for word in words[at : at + n]) for n in (3, 2, 1)}
+    return next((n for n, some in told.items() if some in GROUPS["conditions"]), 0)
 
 
 def _speaks(words: Sequence[SpokenWord], at: int) -> bool:
@@ -207,9 +203,10 @@ def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
         elif word.text in GROUPS["joining"] and current and _begins(words, at + 1):
             yield current
             current = []
-        elif (
-            word.text == QUOTE and current and not (_clause(list(current), None).form is not None)
-        ) or (current and current[0].text == QUOTE and _begins(words, at)):
+        elif current and (
+            (word.text == QUOTE and _clause(current, None).form is None)
+            or (current[0].text == QUOTE and _begins(words, at))
+        ):
             yield current
             current = [word]
         else:
@@ -230,9 +227,11 @@ def _begins(words: Sequence[SpokenWord], at: int) -> bool:
     before = words[at - 1].text if at else ""
     form, _, respelled = verb_at(words, at)
     named = words[at].owns or before in GROUPS["determiners"]
-    if form is not None and form.derived and before != "then" and not _leads_on(words, at + 1):
+    if form is None or respelled or named:
         return False
-    return form is not None and not respelled and not named
+    # A derived verb begins a clause only before a word that can only follow one: crown the king.
+    after = words[at + 1].text if at + 1 < len(words) else ""
+    return not form.derived or before == "then" or after in GROUPS["after_verb"]
 
 
 def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
@@ -253,11 +252,6 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
             break
         at += 1
     return at, denied
-
-
-def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
-    """Tell whether the next words can only follow a verb, as in "crown the king"."""
-    return at < len(words) and words[at].text in GROUPS["after_verb"]
 
 
 def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
@@ -305,23 +299,18 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
         guessed = respelled or (form is not None and form.derived)
         if guessed or kept[at].text in GROUPS["determiners"]:
             form, taken, respelled = None, (), False
-    if form is None:
-        return SpokenClause(
-            kind=ClauseKind.DOING, words=tuple(words), condition=condition or late,
-            begin=at if at < len(kept) else None, negated=denied,
-        )  # fmt: skip
     begin = at if not taken else taken[0] + 1
-    rest = tuple(word for i, word in enumerate(kept) if i >= begin and i not in taken)
+    rest = (word for i, word in enumerate(kept) if i >= begin and i not in taken)
     return SpokenClause(
-        kind=ClauseKind.SAYING if form.verb == "talk" else ClauseKind.DOING,
+        kind=ClauseKind.SAYING if form and form.verb == "talk" else ClauseKind.DOING,
         words=tuple(words),
         form=form,
-        rest=rest,
+        rest=tuple(rest) if form else (),
         respelled=respelled,
         negated=denied,
         condition=condition or late,
-        modifiers=modifiers,
-        begin=at if taken else None,
+        modifiers=modifiers if form else (),
+        begin=at if taken or (form is None and at < len(kept)) else None,
     )
 
 
