@@ -12,8 +12,9 @@ FILE = FOLDER / "pairs.jsonl"
 SETS: Mapping[str, Sequence[Path]] = {
     "pairs": (FILE,),
     "statements": (FOLDER / "statements.jsonl", FOLDER / "statements_kept.jsonl"),
+    "everyday": (FOLDER / "everyday.jsonl", FOLDER / "everyday_kept.jsonl"),
 }
-"""The files of each set of pairs; of `statements`, the half that is kept has a file of its own."""
+"""The files of each set of pairs; of all but the first, the kept half has a file of its own."""
 
 ENGLISH = "en"
 SIDE_MEMBERS = frozenset(

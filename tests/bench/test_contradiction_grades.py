@@ -20,7 +20,9 @@ def measured(name: str) -> Measured:
     ("name", "half", "precision", "recall", "left_alone"),
     [
         ("statements", Half.DEVELOP, 0.98, 0.94, 0.98),
-        ("statements", Half.KEPT, 0.96, 0.52, 0.98),
+        ("statements", Half.KEPT, 0.97, 0.57, 0.98),
+        ("everyday", Half.DEVELOP, 0.98, 0.82, 0.98),
+        ("everyday", Half.KEPT, 0.98, 0.75, 0.98),
         ("pairs", Half.DEVELOP, 0.97, 0.79, 0.98),
         ("pairs", Half.KEPT, 0.93, 0.6, 0.98),
     ],
@@ -35,12 +37,20 @@ def test_d4_what_is_called_a_contradiction_is_one(
     assert (figures.specificity or 0) >= left_alone
 
 
-@pytest.mark.parametrize("language", ["de", "es", "fr"])
-def test_other_languages_are_read_by_the_same_code(language: str) -> None:
-    figures = figures_of(measured("statements").other_languages[language, Half.KEPT])
+@pytest.mark.parametrize(
+    ("name", "language", "recall"),
+    [
+        ("statements", "de", 0.6),
+        ("statements", "es", 0.6),
+        ("statements", "fr", 0.9),
+        ("everyday", "fr", 0.8),
+    ],
+)
+def test_other_languages_are_read_by_the_same_code(name: str, language: str, recall: float) -> None:
+    figures = figures_of(measured(name).other_languages[language, Half.KEPT])
 
-    assert (figures.precision or 0) >= 0.9
-    assert (figures.recall or 0) >= 0.6
+    assert (figures.precision or 0) >= 0.95
+    assert (figures.recall or 0) >= recall
 
 
 def test_every_pair_is_graded_in_either_order() -> None:
