@@ -139,7 +139,7 @@ def test_the_log_and_the_stores_load_no_reader_of_words() -> None:
 
 
 def test_the_keys_of_a_fact_are_those_of_its_statements_each_once() -> None:
-    fact = the_fact(a_reading(OWNS, LIVES, OWNS.negated(), TALL))
+    fact = the_fact(a_reading(OWNS, LIVES, replace(OWNS, holds=False), TALL))
 
     keys = statements_keys(fact)
     assert list(keys) == sorted({*OWNS.index_keys, *LIVES.index_keys, *TALL.index_keys})

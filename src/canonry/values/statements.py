@@ -1,7 +1,7 @@
 """Statements: what somebody asserts of a subject, in one form for words, relations and states."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from math import inf
 from typing import Any, Final
@@ -119,10 +119,6 @@ class Statement:
         """Return the key of statements that only this subject has the value; None for others."""
         sole = self.quantifier == "sole" and isinstance(self.value, str)
         return f"sole:{self.attribute}:{self.value}" if sole else None
-
-    def negated(self) -> "Statement":
-        """Return the statement with the opposite polarity."""
-        return replace(self, holds=not self.holds)
 
     def to_json(self) -> dict[str, Any]:
         """Return the members that differ from their defaults."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.language.reading.copulas import located, numbered
 from canonry.language.reading.figures import measure_of, text_of
-from canonry.language.reading.forms import Clause, Nominal, UnreadClause, say
+from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, say
 from canonry.language.reading.possessions import had, kinds_of
 from canonry.language.reading.times import is_recurring, parts_of
 from canonry.language.reading.verb_rules import changes, ruled
@@ -30,8 +30,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         return
     yield from _belonging(clause, subject)
     yield from numbered(clause, about)
-    limbs = (one for one in clause.objects if clause.words.has("limbs", one.noun))
-    losing = clause.words.has("losing", group.verb) and not group.negative
+    words, losing = clause.words, clause.words.has("losing", group.verb) and not group.negative
+    limbs = (one for one in clause.objects if words.has("limbs", words.singular(one.last)))
     for one in limbs if losing else ():  # a leg is left after the loss of the other
         value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else 1.0)
         yield say(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
@@ -49,7 +49,11 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         return
     if clause.words.has("idle", group.verb):
         raise UnreadClause
-    yield from _done(clause, about, implied=bool(found))
+    done = list(_done(clause, about, implied=bool(found)))
+    yield from done
+    if group.never and group.perfect and "perfect_past" not in clause.words.flags:
+        now = (replace(one, phase=Phase.IS, implied=True) for one in done)  # nor does it now
+        yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 
 
 def _belonging(clause: Clause, subject: Nominal) -> Iterator[Statement]:
@@ -124,6 +128,9 @@ def _done(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
     itself = say(about, does, PHRASE + group.verb, phase=phase, implied=implied, qualifiers=marks)
     for one in clause.objects:
         yield from _done_to(clause, itself, one)
+        if about == ANYBODY and isinstance(one.value, str) and one.named:  # nobody guards the gate
+            name = f"{family}:be_{group.verb}"
+            yield replace(itself, subject=one.value, attribute=name, implied=True)
     if not clause.objects:
         yield from _done_alone(clause, itself)
 
@@ -150,7 +157,8 @@ def _done_to(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statem
     yield said
     if said.holds and not group.negative and not said.quantifier:  # a vineyard is land
         for noun in kinds_of(one, clause.words):
-            yield replace(said, value=PHRASE + noun, implied=True)
+            marks = said.qualifiers | {"kind"}
+            yield replace(said, value=PHRASE + noun, implied=True, qualifiers=marks)
     if one.noun and having and not (one.definite or group.ended):
         yield from (replace(each, implied=True) for each in had(clause, about, one))
 
@@ -171,7 +179,7 @@ def _done_alone(clause: Clause, itself: Statement) -> Iterator[Statement]:
         if told and not (group.negative or group.ended or place.negative):
             yield replace(itself, implied=True, qualifiers=frozenset())
     elif not implied or changes(clause):
-        none = group.negative and does.startswith(("does:", "can:"))
+        none = (group.negative or group.ended) and does.startswith(("does:", "can:"))
         none = none and not implied and not clause.places
         yield replace(itself, value=None) if none else itself
 
@@ -191,4 +199,5 @@ def _measured_verb(clause: Clause, about: str) -> Statement | None:
     fits = quantity.dimension in _DIMENSIONS.get(name, {quantity.dimension})
     if not fits or (one.words and not words.has("persons", one.last)):
         return None
-    return say(about, measure_of(name, quantity), quantity)
+    marks = clause.qualifiers("in" if words.has("paying", verb) else "")
+    return say(about, measure_of(name, quantity), quantity, qualifiers=marks)

@@ -11,6 +11,7 @@ from canonry.language.reading.figures import UNREAD, is_number, is_plural, numbe
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, VerbGroup
 from canonry.language.reading.nominals import read_nominal, split_list
 from canonry.language.reading.possessions import had, owned_objects, presupposed
+from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import Token, WordTable, verb_of
 from canonry.language.reading.verb_groups import GroupReader
 from canonry.values.attributes.table import implied_by
@@ -265,11 +266,12 @@ def _with_times(
 
 def _only_time(part: Sequence[Token], words: WordTable) -> bool:
     """Tell whether a phrase is a point of time alone: `every night`, `last week`, and no span."""
+    marked = any(words.has("time_marks", one.text) for one in part)
+    part = part[:-1] if len(part) > 1 and words.has("time_marks", part[-1].text) else part
     season = bool(part) and words.has("seasons", part[-1].text)
     if not part or part[-1].name or not (season or words.is_time(part[-1].text)):
         return False
     first = words.words.get(part[0].text, "")
-    marked = any(words.has("time_marks", one.text) for one in part)
     return first == "all" or marked or bool(words.time_parts(part[-1].text))
 
 
@@ -297,7 +299,9 @@ def _statements(clause: Clause) -> Iterator[Statement]:
     _check(clause)
     pair = list(reciprocal_statements(clause))
     if pair:
-        yield from (_stated(clause, clause.subjects[0], one) for one in pair)
+        for one in pair:
+            stated = _stated(clause, clause.subjects[0], one)
+            yield from (stated, *implied_by(stated))
         return
     for subject in clause.subjects:
         for owned in (subject, *owned_objects(clause)):
@@ -305,6 +309,8 @@ def _statements(clause: Clause) -> Iterator[Statement]:
         for one in _said_of(clause, subject):
             if not isinstance(one.value, str) or UNREAD not in one.value:
                 stated = _stated(clause, subject, one)
+                if "kind" in stated.qualifiers and not stated.holds:
+                    continue  # who has no dog can have another pet
                 yield stated
                 plain = stated.held and stated.quantifier in {"", "all"}
                 said = f"{stated.attribute}:{stated.value}"
@@ -318,8 +324,9 @@ def _check(clause: Clause) -> None:
     """Refuse a clause whose scope or subject is not clear."""
     group, words = clause.group, clause.words
     everybody = any(one.quantifier == "all" for one in clause.subjects)
+    always = parts_of(clause.when).get("w") == "0"  # not every day, but on some
     reason = any(role == "because" for role, _one in clause.phrases)
-    unclear = group.negative and (everybody or reason)
+    unclear = group.negative and (everybody or always or reason)
     if unclear or any(words.has("blurring", mark) for mark in group.marks):
         raise UnreadClause
     for subject in clause.subjects:
@@ -354,7 +361,8 @@ def _stated(clause: Clause, subject: Nominal, found: Statement) -> Statement:
         phase = Phase.WAS  # has lived in Rome, and need not live there now
     tied = found.subject == subject.owner
     quantifier = found.quantifier or ("" if tied else subject.quantifier)
-    if not quantifier and subject.quantity is not None:
+    denied = group.negative and quantifier == "all"  # not all letters, but some
+    if denied or (not quantifier and subject.quantity is not None):
         quantifier = "some"
     if not quantifier and subject.negative and subject.noun:
         quantifier = "all"

@@ -53,6 +53,8 @@ def _of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     elif tied and names and not objects[0].noun:
         if not tied.startswith("role:") or len(objects) == 1:
             yield from (_tied(tied, subject.owner, one) for one in names)
+        if unique:  # her eldest son
+            yield say(*unique, str(names[0].value))
     elif names and len(objects) == len(subject.words) == 1 and words.has("roles", subject.noun):
         yield say(str(subject.value), f"role:{subject.noun}", str(names[0].value))
     elif unique and names and len(objects) == 1:
@@ -87,6 +89,8 @@ def _bond(clause: Clause, subject: Nominal, one: Nominal, tie: str) -> Iterator[
     """Yield what somebody is of an owner, and that the owner has one: `Ana is Bo's boss`."""
     if one.quantifier == "only" and one.last in clause.words.sets["kin"]:
         yield say(one.owner, f"count:{one.noun}", Quantity(low=1.0, high=1.0))
+    if rank := _unique(one, clause.words):
+        yield say(*rank, str(subject.value))
     tied = _tied(tie, one.owner, subject)
     yield replace(tied, holds=tied.holds and not one.negative)
     if not tie.startswith("<") or attribute(tie[1:]).bond:
@@ -112,12 +116,14 @@ def _favourite(one: Nominal, words: WordTable) -> tuple[str, str] | None:
 def _known(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[Statement]:
     """Yield the measure, bound value, time, state or colour that a predicate means."""
     words, about = clause.words, str(subject.value)
-    measured = _measured(subject, one, words)
+    measured = _distance(clause, about, one) or _measured(subject, one, words)
     state = None if one.owner else _state(one, words)
-    bound = None if one.owner else words.bound.get(one.noun) or words.bound.get(one.last)
+    rules = () if one.owner else words.bound.get(one.noun) or words.bound.get(one.last, ())
+    roles = [role for role, _place in clause.places]
+    bound = next((rule for rule in rules if rule[1] in roles), None)
     if measured is not None:
         yield measured
-    elif bound is not None and any(role == bound[1] for role, _place in clause.places):
+    elif bound is not None:
         yield from _bound(clause, about, bound)
     elif state is not None:
         yield say(
@@ -200,6 +206,16 @@ def _tied(name: str, owner: str, value: Nominal) -> Statement:
     return say(owner, name, other, holds=not value.negative)
 
 
+def _distance(clause: Clause, about: str, one: Nominal) -> Statement | None:
+    """Read `six kilometres from the lake`, which is the distance of the lake, too."""
+    ends = [str(place.value) for role, place in clause.places if role == "from"]
+    if not ends or one.quantity is None or one.quantity.dimension not in {"length", "mile", "time"}:
+        return None
+    near, far = sorted((about, ends[0]))
+    marks = clause.qualifiers("from") | {f"from:{far}"}
+    return say(near, "measure:distance", one.quantity, qualifiers=marks)
+
+
 def _measured(subject: Nominal, one: Nominal, words: WordTable) -> Statement | None:
     """Read `180 cm tall`, `42 years old` and bare measures of a property."""
     if one.quantity is None:
@@ -250,14 +266,17 @@ def _property_of(subject: Nominal, words: WordTable) -> tuple[str, str] | None:
 
 def located(clause: Clause, about: str) -> Iterator[Statement]:
     """Yield where the subject is."""
-    places, words = clause.places, clause.words
+    words, places = clause.words, clause.places
+    firm = [each for each in places if not each[1].bare and words.has("places", each[0])]
+    places = firm if len(firm) == 1 else places  # on holiday in Spain
     if len(places) != 1:
         raise UnreadClause
     [(role, place)] = places
     yield from numbered(clause, about)
     if role == "on" and place.label:  # on Node 20 is no place
         return
-    own = words.owned_by_be == role and not place.noun and about.startswith(PHRASE)
+    known = not str(place.value).startswith(PHRASE)  # it is Ida's, but is in a town
+    own = words.owned_by_be == role and known and about.startswith(PHRASE)
     if role == "without" and place.noun:
         yield from had(clause, about, replace(place, negative=True), "without")
     elif own and isinstance(place.value, str):
@@ -268,9 +287,9 @@ def located(clause: Clause, about: str) -> Iterator[Statement]:
 
 def _placed(clause: Clause, about: str, role: str, place: Nominal) -> Iterator[Statement]:
     """Yield where somebody or something is."""
-    words = clause.words
+    words, never = clause.words, clause.group.never
     if role == "to" and clause.group.perfect and isinstance(place.value, str):
-        yield say(about, "does:visit", place.value)
+        yield say(about, "did:visit", place.value, phase=Phase.WAS if never else Phase.IS)
         return
     group = words.has("groups", words.singular(place.last))
     told = () if place.definite or not place.words else (role, *place.words)
@@ -288,7 +307,7 @@ def _placed(clause: Clause, about: str, role: str, place: Nominal) -> Iterator[S
         yield say(about, f"bearing:{place.value.removeprefix(PHRASE)}", words.bearings[role])
     elif role == "from":
         yield say(about, "origin", place.value)
-    elif place.named and role in {"opposite", "behind", "beside", "near", "between"}:
+    elif place.named and role in {"opposite", "behind", "beside", "near", "between", "by"}:
         yield say(about, f"is:{role}", place.value, holds=not place.negative)
     else:
         raise UnreadClause

@@ -170,9 +170,10 @@ class Clause:
 
     def qualifiers(self, *used: str) -> frozenset[str]:
         """Return the phrases after other prepositions than those `used`, as qualifiers."""
-        return frozenset(
-            f"{role}:{text_of(one.value)}" for role, one in self.places if role not in used
-        )
+        marks = (f"{role}:{text_of(one.value)}" for role, one in self.places if role not in used)
+        said = (one for _role, nominals in self.phrases for one in nominals)
+        adverbs = (mark for one in said for mark in one.marks if ":" not in mark)
+        return frozenset((*marks, *adverbs))
 
 
 def say(subject: str, attribute: str, value: str | Quantity | None, **rest: Any) -> Statement:

@@ -111,6 +111,8 @@ class _NominalReader:
             self.names.append(WE)
         elif meaning in _UNREAD_WORDS:
             raise UnreadClause
+        elif meaning == "adverb" and self.names and not self.heads:  # knows Bo well
+            self.marks.add(text)
         elif meaning == "adverb":
             self.heads.insert(0, text)
         else:

@@ -27,6 +27,8 @@ def had(clause: Clause, about: str, one: Nominal, *used: str) -> Iterator[Statem
         yield say(about, f"has:{one.noun}", one.value, implied=True)
     elif one.quantity is not None and one.words:
         yield from _counted(clause, about, one, one.quantity)
+    elif one.quantity is not None and one.quantity.dimension and one.owner.startswith(PHRASE):
+        yield say(about, f"measure:{one.owner.removeprefix(PHRASE)}", one.quantity)
     elif one.quantity and one.quantity.dimension == "month" and "have_age" in words.flags:
         yield say(about, "age", one.quantity)
     elif isinstance(one.value, str) and one.noun:
@@ -64,8 +66,9 @@ def _counted(clause: Clause, about: str, one: Nominal, quantity: Quantity) -> It
 
 def _kinds_had(clause: Clause, said: Statement, one: Nominal) -> Iterator[Statement]:
     if said.holds and not clause.group.negative and not said.quantifier:
+        said = replace(said, implied=True, qualifiers=said.qualifiers | {"kind"})
         for noun in kinds_of(one, clause.words):
-            yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun, implied=True)
+            yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun)
 
 
 def owning(clause: Clause, one: Nominal) -> Iterator[Statement]:

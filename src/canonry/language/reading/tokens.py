@@ -39,25 +39,18 @@ _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The table of each language as it is written."""
 
-_DROP: Final = {
-    code: re.compile("|".join(data.get("drop", ())) or r"(?!)") for code, data in _DATA.items()
-}
-_REWRITES: Final = {
-    code: tuple((re.compile(old), new) for old, new in data.get("rewrites", ()))
+_CHANGES: Final = {
+    code: {
+        name: tuple((re.compile(old), new) for old, new in data.get(name, ()))
+        for name in ("cased", "rewrites")
+    }
     for code, data in _DATA.items()
 }
-_CASED: Final = {
-    code: tuple((re.compile(old), new) for old, new in data.get("cased", ()))
-    for code, data in _DATA.items()
-}
-_ABBREVIATION: Final = {
-    code: re.compile(rf"\b({'|'.join(data['abbreviations'].split())})\.\s")
-    for code, data in _DATA.items()
-}
-_TITLE: Final = {
-    code: re.compile(
-        rf"\b(?:{'|'.join(data.get('addresses', '(?!)').split())}) [A-Z\u00c0-\u00de][\w'-]+"
-    )
+_FORMS: Final = {
+    code: {
+        name: re.compile("|".join(data.get(name, ())) or r"(?!)")
+        for name in ("drop", "abbreviations", "addresses")
+    }
     for code, data in _DATA.items()
 }
 _DATE: Final = {
@@ -119,7 +112,7 @@ class WordTable:
     units: Mapping[str, tuple[str, float]]
     kinds: Mapping[str, frozenset[str]]
     moves: Mapping[str, frozenset[str]]
-    bound: Mapping[str, tuple[str, ...]]
+    bound: Mapping[str, tuple[tuple[str, ...], ...]]
     verbs: Mapping[str, tuple[tuple[str, ...], ...]]
     follows: Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -232,9 +225,6 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
         for unit, dimension, factor in (each.split("/") for each in text.split())
     },
     Mapping[str, frozenset[str]]: _by_member,
-    Mapping[str, tuple[str, ...]]: lambda entry: {
-        word: tuple(text.split()) for word, text in dict(entry).items()
-    },
     Mapping[str, tuple[tuple[str, ...], ...]]: lambda entry: {
         word.rstrip("_"): tuple(tuple(rule.split()) for rule in rules.split(","))
         for word, rules in dict(entry).items()
@@ -305,18 +295,19 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
     plain = _plain_name(text[:LONG], words).replace("\u2026", ".")
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
     plain = _with_names(plain, names, words, mask)
-    for old, new in _CASED[words.code]:
+    for old, new in _CHANGES[words.code]["cased"]:
         plain = old.sub(new, plain)
-    plain = _TITLE[words.code].sub(lambda found: _unknown(found[0], words, mask), plain)
+    forms = _FORMS[words.code]
+    plain = forms["addresses"].sub(lambda found: _unknown(found[0], words, mask), plain)
     if "capital_nouns" not in words.flags:
         plain = _FULL_NAME.sub(lambda found: _full_name(found[0], words, mask), plain)
         plain = _CAPITALS.sub(lambda found: _unknown(found[0], words, mask), plain)
     for part in _PART.split(plain):
         told = " ".join(part.rstrip(" .!;").lower().split())
-        idiom = _DROP[words.code].search(told.replace("@", " @ "))
+        idiom = forms["drop"].search(told.replace("@", " @ "))
         if not part.strip() or part.rstrip().endswith("?") or idiom:
             continue
-        for old, new in _REWRITES[words.code]:
+        for old, new in _CHANGES[words.code]["rewrites"]:
             told = old.sub(new, told)
         told = _POSSESSIVE.sub(" 's ", told)
         form, links = _DATE[words.code], words.sets["date_links"]
@@ -370,7 +361,7 @@ def _full_name(found: str, words: WordTable, mask: Masking) -> str:
 
 def _plain_name(name: str, words: WordTable) -> str:
     """Return a name or a text without the dots of short forms."""
-    return _ABBREVIATION[words.code].sub(r"\1 ", plain_signs(name))
+    return _FORMS[words.code]["abbreviations"].sub(r"\1 ", plain_signs(name))
 
 
 def _unknown(found: str, words: WordTable, mask: Masking) -> str:
@@ -379,7 +370,6 @@ def _unknown(found: str, words: WordTable, mask: Masking) -> str:
     lettered = len(own) == 1 and words.words.get(low) != "i"  # blood group A
     function = low in words.words or low in words.prepositions or low in words.modals
     known = function or any(words.has(group, low) for group in words.openers)
-    known = known or words.unit_of(low) is not None
     if (known and not lettered) or "@" in own or words.is_time(low) or words.unit_of(low):
         return found
     return mask("~" + "_".join(low.split())) + ("'s" if own != found else "")

@@ -19,12 +19,10 @@ class GroupReader:
     def __init__(self, tokens: Sequence[Token], words: WordTable) -> None:
         """Create a reader of these tokens."""
         self.tokens, self.words = list(tokens), words
-        self.negative = self.ended = self.past = self.ability = self.only = False
+        self.negative = self.ended = self.past = self.ability = self.only = self.excused = False
         self.be = self.have = self.begins = self.never = False
         self.modality = Modality.ASSERTED
-        self.reports = self.reflexive = self.ongoing = self.supported = self.obliged = (
-            self.excused
-        ) = False
+        self.reports = self.reflexive = self.ongoing = self.supported = self.obliged = False
         self.marks: set[str] = set()
 
     def read(self) -> tuple[VerbGroup, list[Token]]:
@@ -45,13 +43,13 @@ class GroupReader:
     def _auxiliary(self, text: str) -> bool:
         words = self.words
         past = words.has("past", text)
+        denied = any(words.has("negations", one.text) for one in self.tokens[1:2])
+        helps = denied or self._leads_on()
         if words.has("negations", text):
             self.ended = self.ended or text == "nolonger"
             self.negative = self.negative or text != "nolonger"
             self.never = self.never or words.has("never", text)
-        elif text in words.modals and (
-            self._leads_on() or not (words.has("try", text) or self.be)  # needs nothing
-        ):
+        elif text in words.modals and (helps or not (words.has("try", text) or self.be)):
             self._modal(words.modals[text])
             self.excused = self.excused or words.has("needless", text)
         elif words.has("formerly", text) and not self.be:
@@ -64,7 +62,7 @@ class GroupReader:
         elif words.has("be", text):
             self.be, self.past = True, self.past or past
             self.ongoing = self.ongoing or (verb_of(text, words.code) or ("", ""))[1] == "ing"
-        elif words.has("do", text) and not self.be and not self.have and self._leads_on():
+        elif words.has("do", text) and not self.be and not self.have and helps:
             self.past = self.past or past
             self.supported = True
         elif words.has("have", text) and self._is_perfect():
@@ -118,7 +116,8 @@ class GroupReader:
             if words.has(light, text) and not self.be:
                 self.past = self.past or words.has("past", text)
                 self.tokens.pop(0)
-                self._late_negations()
+                while self.tokens and words.has("negations", self.tokens[0].text):
+                    self._auxiliary(self.tokens.pop(0).text)  # has not any sister
                 return self._joined(light)
         known = self._verb_or_guess(text)
         if self.be and (known is None or known[1] not in {"past", "participle", "ing"}):
@@ -145,9 +144,8 @@ class GroupReader:
         if passive and not self.ongoing and self._is_state(base):
             self.begins = self.begins or (self.have and not self.negative)
             return self._group("be", copula=True), self.tokens
-        if not self.be:
-            told = form == "past" and not self.supported
-            self.past = self.past or told or (self.have and form != "base")
+        told = (form == "past" and not self.supported) or (self.have and form != "base")
+        self.past = self.past or (told and not self.be)
         self.tokens.pop(0)
         plain = words.without_denial(base) if passive and base not in words.verbs else ""
         if plain:
@@ -191,11 +189,6 @@ class GroupReader:
         named = bool(following) and bool(following[0].name)  # is named Karl
         return role == "as" or (role is None and not removed and not named)
 
-    def _late_negations(self) -> None:
-        """Read negations after the verb: `has not any sister`."""
-        while self.tokens and self.words.has("negations", self.tokens[0].text):
-            self._auxiliary(self.tokens.pop(0).text)
-
     def _joined(self, verb: str, *, passive: bool = False) -> tuple[VerbGroup, list[Token]]:
         """Return the group of a verb, after its particle if it has one."""
         words, tokens = self.words, self.tokens
@@ -207,7 +200,7 @@ class GroupReader:
             reported = words.has("say", verb) and not placed
             reported = reported and any(is_finite(one.text, words) for one in tokens[1:])
             self.reports = clause or reported
-            if self.reports and (words.has("try", verb) or any(one.text == "," for one in tokens)):
+            if self.reports and any(one.text == "," for one in tokens):
                 raise UnreadClause
         role = words.prepositions.get(tokens[0].text, "to") if tokens else "at"
         if words.has("stop", verb) and role in {"to", "of"}:  # a bus only stops

@@ -41,7 +41,8 @@ def ruled(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[S
             rules = [(*one[:3], "is") if lasting else one for one in alike]
     elif words.has("movements", verb):
         rules = _moved(clause, rules, ends)
-    undone = group.negative and not words.has("departures", verb)
+    nobody = not group.perfect and any(one.negative for one in clause.subjects)
+    undone = (group.negative or nobody) and not words.has("departures", verb)
     still = passive and not group.past and not group.perfect
     for name, owner, value, phase in rules:
         begun = "is" if still and phase == "begins" else phase

@@ -46,10 +46,10 @@ _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
 _BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
-_WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
-STOP_WORDS: Final = {name: frozenset(words.split()) for name, words in _WORDS["stop"].items()}
+WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+STOP_WORDS: Final = {name: frozenset(words.split()) for name, words in WORDS["stop"].items()}
 """Insignificant words by language, as `terms_of` cuts them."""
-DENYING: Final = {name: frozenset(words.split()) for name, words in _WORDS["deny"].items()}
+DENYING: Final = {name: frozenset(words.split()) for name, words in WORDS["deny"].items()}
 """Denying words of each language, as `terms_of` cuts them.
 
 The languages are separate: "sin" denies in Spanish only, and Portuguese "no" is "in the".
@@ -176,29 +176,14 @@ _UNSPACED: Final = re.compile(
     "\U00020000-\U0003ffff]"
 )
 """Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
-_KOREAN: Final = re.compile(
-    "([\uac00-\ud7a3]{2,}?)(?:\uc528|\ub2d8)?(?:\uc740|\ub294|\uc774|\uac00|\uc744|\ub97c|\uc758"
-    "|\uc5d0\uac8c|\uc5d0\uc11c|\uaed8\uc11c|\ud55c\ud14c|\uc5d0|\uc640|\uacfc|\ub3c4|\ub9cc"
-    "|\uc774\ub791|\ub791|\uc73c\ub85c|\ub85c)?"
-)
+_KOREAN: Final = re.compile(WORDS["names"]["korean"])
 """A Korean word: a name with attached particles."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_BINDING: Final = _words("al bin da de del della den der di du ibn la le of the van von zu")
-"""Small words within a longer name."""
-_TITLES: Final = _words(
-    "aunt brother captain dame doctor dr father frau herr king lady lord madam master miss mister"
-    " mother mr mrs ms mx prince princess prof professor queen saint sir sister st uncle"
+_BINDING, _TITLES, _EPITHETS = (
+    frozenset(WORDS["names"][each].split()) for each in ("binding", "titles", "epithets")
 )
-"""Optional words before a name."""
-_EPITHETS: Final = _TITLES | _words(
-    "big black blue good great green grey little new old red the tall white young"
-)
-"""Words before names that identify nobody by themselves."""
+"""Small words within a longer name, optional ones before it, and those that identify nobody."""
 
 
 class WrittenName(NamedTuple):
