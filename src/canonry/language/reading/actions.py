@@ -139,7 +139,7 @@ def _done_to(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statem
     """Yield what somebody does to an object, with the number of its figure."""
     group, about = clause.group, itself.subject
     does = itself.attribute.startswith("does:")
-    having = clause.words.has("having", group.verb)
+    having, carrying = (clause.words.has(each, group.verb) for each in ("having", "carrying"))
     if one.quantity is not None and not one.words and one.owner and does:
         yield say(about, f"count:{one.owner.removeprefix(PHRASE)}_{group.verb}", one.quantity)
         return
@@ -155,12 +155,14 @@ def _done_to(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statem
     value, holds = clause.value_of(one), not one.negative
     said = replace(itself, value=value, holds=holds, quantifier=quantifier)
     yield said
-    if said.holds and not group.negative and not said.quantifier:  # a vineyard is land
+    if said.holds and not (group.negative or group.only or said.quantifier):  # a vineyard is land
         for noun in kinds_of(one, clause.words):
-            marks = said.qualifiers | {"kind"}
+            marks = said.qualifiers | {"broader"}
             yield replace(said, value=PHRASE + noun, implied=True, qualifiers=marks)
-    if one.noun and having and not (one.definite or group.ended):
-        yield from (replace(each, implied=True) for each in had(clause, about, one))
+    if one.noun and (having or carrying) and not (one.definite or group.ended):
+        marks = frozenset[str]() if having else frozenset({"broader"})
+        for each in had(clause, about, one):
+            yield replace(each, implied=True, qualifiers=each.qualifiers | marks)
 
 
 def _done_alone(clause: Clause, itself: Statement) -> Iterator[Statement]:

@@ -309,7 +309,7 @@ def _statements(clause: Clause) -> Iterator[Statement]:
         for one in _said_of(clause, subject):
             if not isinstance(one.value, str) or UNREAD not in one.value:
                 stated = _stated(clause, subject, one)
-                if "kind" in stated.qualifiers and not stated.holds:
+                if "broader" in stated.qualifiers and not stated.holds:
                     continue  # who has no dog can have another pet
                 yield stated
                 plain = stated.held and stated.quantifier in {"", "all"}

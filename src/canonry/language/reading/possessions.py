@@ -66,7 +66,7 @@ def _counted(clause: Clause, about: str, one: Nominal, quantity: Quantity) -> It
 
 def _kinds_had(clause: Clause, said: Statement, one: Nominal) -> Iterator[Statement]:
     if said.holds and not clause.group.negative and not said.quantifier:
-        said = replace(said, implied=True, qualifiers=said.qualifiers | {"kind"})
+        said = replace(said, implied=True, qualifiers=said.qualifiers | {"broader"})
         for noun in kinds_of(one, clause.words):
             yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun)
 
