@@ -150,7 +150,6 @@ class View:
         latest = {e.id: e for _, e in self.entries if isinstance(e, Scene)}
         keys: dict[str, Key] = {}
         reached: dict[str, tuple[float, int]] = {}
-        space: tuple[float, float] = (-inf, 0)
         for n, entry in self.entries:
             if isinstance(entry, Scene) and entry.id not in keys:
                 scene = latest[entry.id]
@@ -160,19 +159,33 @@ class View:
                     clock = keys[scene.continues][0]
                 reached[scene.story] = (max(past, clock), count + 1)
                 keys[entry.id] = (clock, count + 1, -1)
-                space = max(space, (clock, count + 1))
             elif isinstance(entry, Statement):
-                clock, story_place, _ = keys[entry.scene] if entry.scene else (*space, 0)
+                one = self.table[entry.attribute]
+                own = self.reached(n, entry, keys)
+                clock, story_place = keys[entry.scene][:2] if entry.scene else own
                 if entry.corrects in keys and not entry.span and not entry.scene:
                     clock, story_place, _ = keys[entry.corrects]
                 if entry.span:
                     clock = place_span(entry.span, clock)
-                if self.table[entry.attribute].fixed:
+                if one.fixed:
                     clock, story_place = -inf, 0
                 keys[entry.id] = (clock, story_place, n)
-                if entry.span and entry.modality == "asserted" and not entry.scene:
-                    space = max(space, (clock, story_place))
         return keys
+
+    def reached(self, until: int, new: Statement, keys: dict[str, Key]) -> tuple[float, float]:
+        """Return the latest clock and story place told before of the same timelines."""
+        before = [e for n, e in self.entries if n < until]
+        fallen = {e.target for e in before if isinstance(e, Retraction)}
+        symmetric = self.table[new.attribute].symmetric
+        own = {new.subject, new.value} if symmetric else {new.subject}
+        told = [e for e in before if isinstance(e, Statement) and e.attribute == new.attribute]
+        one = [e for e in told if not self.table[e.attribute].many or e.value == new.value]
+        beside = [
+            keys[e.id][:2]
+            for e in one
+            if e.id not in fallen and own & ({e.subject, e.value} if symmetric else {e.subject})
+        ]
+        return max(beside, default=(-inf, 0))
 
     def stands(self, entry_id: str) -> bool:
         """Tell whether no standing retraction names an entry; one with a cause falls with it."""

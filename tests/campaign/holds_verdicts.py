@@ -63,7 +63,7 @@ def compare(  # noqa: PLR0911 - one case a rule
         return "contradiction"
     if not is_sure(view, new, old):
         return "possible"
-    if not (is_told(view, new) or new.scene or old.scene):
+    if not (is_told(view, new) or new.scene or old.scene) and at_new[0] == at_old[0]:
         if new.change:
             return "change"
         return "contradiction" if new.author == old.author else "order not told"
@@ -120,7 +120,8 @@ def judge(
         known = View(table, log, viewer=view.viewer)
         before = [s for each in sides if each for s in known.holds(each, new.attribute)]
         current = {i for s in before if s.begins <= view.keys[new.id] < s.ends for i in s.ids}
-        waits = waits or (grade == "change" and old.authority > new.authority and old.id in current)
+        may_end = grade in ("change", "possible") and not table[new.attribute].fixed
+        waits = waits or (may_end and old.authority > new.authority and old.id in current)
     if waits:
         return Verdict(outcome="waits", log=log, against=tuple((g, o.id) for g, o in against))
     gone = [old.id for grade, old in against if grade == "contradiction" or old.id == replaces]

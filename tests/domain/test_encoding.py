@@ -98,7 +98,8 @@ def test_a_thing_is_stored_in_the_order_of_its_entry() -> None:
     assert {type(thing) for thing in things.values()} == {*THING_KINDS} - {Tombstone}
     for entry in made:
         stored = encode_thing(things[entry.thing.id])
-        assert list(decode_json(stored)) == list(decode_json(encode_entry(entry)))
+        kept = [name for name in decode_json(stored) if name != "reached"]  # the fold adds it
+        assert kept == list(decode_json(encode_entry(entry)))
 
 
 @settings(max_examples=60)

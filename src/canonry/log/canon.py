@@ -63,7 +63,7 @@ from canonry.log.items.sources import Source
 from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, reveal, unsay
 from canonry.values.fields import revised, spread
 from canonry.values.ids import EntityId, EventId, ObservationId, Space
-from canonry.values.json_values import read_value
+from canonry.values.json_values import UNSET, read_value
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
 
@@ -215,12 +215,12 @@ def _review(folding: Folding, entry: ProposalDecided | ProposalDeferred | Confli
 
 
 def _make(folding: Folding, draft: ThingDraft) -> None:
-    counted: dict[str, int] = {}
+    counted: dict[str, Any] = {}
     match draft:
         case TurnDraft():
             counted["index"] = _count(folding, draft.scene_id, "turn_count")
         case SceneDraft():
-            counted["story_place"] = _enter_story(folding, draft)
+            counted = _enter_story(folding, draft)
         case ProposalDraft(scene_id=scene_id) if scene_id is not None:
             _count(folding, scene_id, "proposal_count")
     thing = stamped(draft, folding.commit.position, folding.commit.recorded_at, **counted)
@@ -240,23 +240,25 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
     return before
 
 
-def _enter_story(folding: Folding, scene: SceneDraft) -> int:
-    """Add the scene to its story; return the position at which the story began."""
+def _enter_story(folding: Folding, scene: SceneDraft) -> dict[str, Any]:
+    """Add the scene to its story; return the scene's values that follow from the story."""
     story = folding.get(scene.story_id)
-    if isinstance(story, Story) and scene.audience:
-        return story.position  # a number that skips a hidden story would reveal it
-    if isinstance(story, Story):
+    if not isinstance(story, Story):
+        return {"story_place": 0}
+    if not scene.audience:  # a number that skips a hidden story would reveal it
         began = story.status is StoryStatus.PLANNED
+        times = [one for one in (story.reached, scene.time_ref) if isinstance(one, int)]
         grown = revised(
             story,
             scene_count=story.scene_count + 1,
             last_order=max(story.last_order, scene.order),
+            reached=max(times, default=UNSET),
             status=StoryStatus.ACTIVE if began else story.status,
             changed_at=folding.commit.position,
         )
         folding.put(grown, counted=not began)
-        return story.position
-    return 0
+    reached = story.reached if scene.time_ref is None else UNSET
+    return {"story_place": story.position, "reached": reached}
 
 
 def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:

@@ -95,8 +95,8 @@ Outcome: TypeAlias = Appended | Stale
 _INSTANTS: Final = frozenset({"created_at", "updated_at", "recorded_at", "timestamp"})
 
 
-def stamped(draft: ThingDraft, position: Position, at: Instant, **counted: int) -> Born:
-    """Return the item that a commit makes of `draft`; `counted` adds numbers like an index."""
+def stamped(draft: ThingDraft, position: Position, at: Instant, **counted: Any) -> Born:
+    """Return the item that a commit makes of `draft`; `counted` adds values like an index."""
     kind = STAMPED[type(draft)]
     dates = dict.fromkeys(_dated(kind), at)
     thing: Born = kind(**spread(draft), **dates, **counted, position=position, changed_at=position)

@@ -149,6 +149,8 @@ def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
     Turns are by far the most frequent items. They keep the form from before audiences existed,
     unread facts that from before statements, and relations that from before `said_ends`.
     """
+    if said.get("reached") is msgspec.UNSET:
+        del said["reached"]
     if isinstance(thing, RelationDraft) and not said["said_ends"]:
         del said["said_ends"]
     if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:

@@ -6,7 +6,7 @@ import unicodedata
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from stdnum import iso11649
@@ -18,6 +18,10 @@ from canonry.values.errors import InvalidInput
 # In canonical JSON keys are sorted, letters composed, and whole numbers have no fraction.
 
 T = TypeVar("T")
+
+UnsetType: TypeAlias = msgspec.UnsetType
+UNSET: Final = msgspec.UNSET
+"""The value of a field that stored JSON leaves out."""
 
 
 def encode_json(value: Any) -> bytes:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NewType, TypeVar
 
 from canonry.values.errors import InvalidInput
+from canonry.values.json_values import UNSET, UnsetType
 
 # Instants: whole microseconds since 1970-01-01T00:00:00Z, written as RFC 3339.
 #
@@ -138,6 +139,8 @@ class StoryPlace:
     `story` and `scene` are the log positions at which they began, 0 outside of them; `order` is the
     scene's in its story, `turn` the turn's in its scene. `told` is the log position at which it was
     proposed, or written directly. `dated` means a time of its own, not only that of its scene.
+    `reached` is the story time at which an item without one stands; None: before every time. It is
+    unset for older items, and for scenes of stories without any time.
     """
 
     story: int = 0
@@ -146,6 +149,7 @@ class StoryPlace:
     turn: int = 0
     told: int
     dated: bool = True
+    reached: Instant | UnsetType | None = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +180,11 @@ def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Mo
     return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
 
 
+def time_of(moment: Moment) -> Instant | UnsetType | None:
+    """Return the story time at which a moment stands; None: before every time; unset: unknown."""
+    return moment.place.reached if moment.at is None else moment.at
+
+
 def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
     """Return the items in story order."""
     return [item for _at, item in dated(items, when)]
@@ -195,7 +204,8 @@ def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
     for number, (moment, item) in enumerate(_by_place(told)):
         if moment.at is not None:
             present = moment.at if present is None else max(present, moment.at)
-        at = present if moment.at is None else moment.at
+        at = time_of(moment)
+        at = present if at is UNSET else at
         if at is None:
             unknown.append((at, item))
         else:

@@ -36,7 +36,7 @@ from canonry.canon.judging.slices import (
     StatementLookup,
     ThingLookup,
 )
-from canonry.canon.judging.standing_statements import statements_of
+from canonry.canon.judging.standing_statements import statements_of, time_reached
 from canonry.canon.judging.state_tags import as_held, as_state
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -209,7 +209,7 @@ def _without_wrong(
     candidate: Candidate, known: Slice, view: SliceView, new_id: NewId
 ) -> tuple[Candidate, Slice, tuple[Entry, ...]]:
     """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
-    candidate, proposal = as_state(candidate, view), candidate.proposal
+    candidate, proposal = _after_told(as_state(candidate, view), view), candidate.proposal
     named = getattr(candidate.content, "replaces", None)
     wrong = None if named is None else view.referred(named)
     if not isinstance(wrong, Fact | Event | Relation):
@@ -230,6 +230,15 @@ def _without_wrong(
     draft = Draft(id=commit_id, space=proposal.space, actor=actor, tool="", entries=entries)
     commit = _in_log(draft, Position(proposal.position), proposal.created_at)
     return candidate, known.after(fold(commit, known.things)), gone
+
+
+def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
+    """Place a candidate without time and scene after what was told of the same before."""
+    content, moment = candidate.content, candidate.moment
+    if moment.at is not None or moment.place.scene or isinstance(content, Unreadable):
+        return candidate
+    at = time_reached(statements_of(content, view), moment.place.told, view)
+    return replace(candidate, reached=at)
 
 
 def _in_log(draft: Draft, position: Position, at: Instant) -> Commit:

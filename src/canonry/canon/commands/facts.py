@@ -8,6 +8,7 @@ from canonry.canon.judging.contents import EventContent, FactContent
 from canonry.canon.judging.gates.statements import warnings_about
 from canonry.canon.judging.known_things import Backing, make_event, make_fact, retold
 from canonry.canon.judging.relation_lines import laws_against_state
+from canonry.canon.judging.settling import ends_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of, states_changed
 from canonry.canon.judging.state_tags import TagsChanged, change_tags, stated_tag
@@ -32,6 +33,7 @@ from canonry.canon.session.lookup import (
     require_same_space,
     require_universe,
 )
+from canonry.log.commits import Position, stamped
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
 from canonry.log.folding import causes_key, thing_key
 from canonry.log.items.entities import Entity
@@ -48,7 +50,7 @@ from canonry.log.items.facts import (
 from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import AxiomId, EntityId, EventId, NewId
-from canonry.values.moments import NOW, Instant, Moment
+from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 _NAMED_MAX: Final = 50
@@ -103,7 +105,9 @@ def _written_beside(
     said = reading_of(made.thing.id, new.statement, new.properties, involved, view)
     moment = Moment(at=new.time_ref, place=NOW.place)
     changed = states_changed(said.statements, view, new_id, backing, moment=moment)
-    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed)
+    fact = stamped(made.thing, Position(AFTER_ALL), Instant(0), statements=said.statements)
+    ends = ends_of(fact, view, lined=()) if isinstance(fact, Fact) else ()
+    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed, *ends)
 
 
 async def _state_said(

@@ -19,6 +19,7 @@ from canonry.log.items.scenes import Scene, place_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.ids import ProposalId
+from canonry.values.json_values import UNSET, UnsetType
 from canonry.values.moments import Instant, Moment, StoryPlace
 from canonry.values.provenance import Evidence, EvidenceKind
 
@@ -40,6 +41,7 @@ class Candidate:
 
     `declared` holds those names if the proposal declares the name of an entity itself. `corrects`
     is the wrong item, whose time a correction without a time has. `in_order` sets that it `acts`.
+    `reached` is the latest time that was told of the same, for a proposal without time and scene.
     """
 
     proposal: Proposal
@@ -48,6 +50,7 @@ class Candidate:
     declared: Declared = field(default_factory=dict)
     corrects: Fact | Event | Relation | None = None
     acts: bool = False
+    reached: Instant | UnsetType | None = UNSET
     moment: Moment = field(init=False)
     """The moment of the content, for comparison."""
     evidence: tuple[Evidence, ...] = field(init=False)
@@ -58,6 +61,8 @@ class Candidate:
         own, scene, proposal = time_of(self.content), self.scene, self.proposal
         at = own if own is not None or scene is None else scene.time_ref
         place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
+        if self.reached is not UNSET:
+            place = replace(place, reached=self.reached)
         wrong = self.corrects if own is None else None
         moment = Moment(at=at, place=place) if wrong is None else wrong.moment
         object.__setattr__(self, "moment", moment)

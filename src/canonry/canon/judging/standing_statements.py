@@ -50,7 +50,7 @@ from canonry.values.attributes.table import (
 )
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, is_uuid
-from canonry.values.moments import Moment, same_scene
+from canonry.values.moments import Instant, Moment, same_scene, time_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
@@ -368,6 +368,35 @@ def standings_beside(
         if relation.current or (until is not None and at is not None and until > at):
             yield _standing_relation(relation, view)
     yield from _tags_beside(claims, moment, view)
+
+
+def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Instant | None:
+    """Return the latest time of the same subjects and attributes that was told before `told`."""
+    claims = tuple(said)
+    named = {one.subject for one in claims if attribute(one.attribute).exclusive}
+    changed = (entity for one in sorted(named) if (entity := entity_of(view, one)) is not None)
+    moments = [change.moment for one in changed for change in changes_of(one)]
+    items: list[Fact | Relation] = [*view.framed(keys_of_rivals(claims, view))]
+    for item in (*items, *_relations_beside(claims, view)):
+        held = [one.statement for one in standings_of(item, view)]
+        if any(_are_in_turn(one, claim) for one in held for claim in claims):
+            moments.append(item.moment)
+    times = [time_of(one) for one in moments if one.place.told < told]
+    return max((one for one in times if isinstance(one, int)), default=None)
+
+
+def _are_in_turn(held: Statement, claim: Statement) -> bool:
+    """Tell whether one of two values follows the other, instead of holding beside it."""
+    one, other = attribute(held.attribute), attribute(claim.attribute)
+    pair, wanted = {held.subject, held.value}, {claim.subject, claim.value}
+    if held.implied or claim.implied:
+        return False
+    if one.name in other.excludes or other.name in one.excludes or pair == wanted:
+        return pair == wanted
+    shared = pair & wanted if other.symmetric else held.subject == claim.subject
+    displaced = one.name in other.displaces or other.name in one.displaces
+    single = one.name == other.name and (other.cardinality == 1 or bool(other.exclusive))
+    return bool(shared) and (displaced or single)
 
 
 def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:

@@ -25,6 +25,7 @@ from canonry.values.moments import Instant, Moment, arranged, comes_after, split
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, strongest
 from canonry.values.state_tags import excluded_by, normal_tag
+from canonry.values.statements import timeline_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -537,6 +538,9 @@ def change_tags(
             if not together(one.change.moment, moment)
         ),
     ]
+    said += [
+        pen.change(t, holds=False, at=m) for t in begun for m in _denials(view, entity, t, moment)
+    ]
     old = changes_of(entity)
     kept = [one for one in old if all(one != each.change for each in gone)]
     said += excluded_in(in_turn((*kept, *said)), pen.groups)
@@ -556,6 +560,17 @@ def change_tags(
         ended=_made_at(facts, moment, ended, holds=False),
         known=tuple(known),
     )
+
+
+def _denials(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
+    """Yield the moments after `after` at which facts deny a tag in words."""
+    said = statement_of_tag(entity.id, tag, holds=True)
+    members = () if said is None else family_of(entity)
+    keys = {timeline_key(one, said.attribute) for one in members if said is not None}
+    for fact in view.framed(frozenset(keys)):
+        denied = (one.value == normal_tag(tag) and one.held is False for one in fact.statements)
+        if "tag" not in fact.properties and any(denied) and comes_after(fact.moment, after):
+            yield fact.moment
 
 
 def _made_at(

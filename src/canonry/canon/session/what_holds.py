@@ -108,15 +108,20 @@ def relations_at(moment: Moment, statements: Iterable[Any]) -> list[Relation]:
 def _split(
     form: type[V], moment: Moment, statements: Iterable[Any]
 ) -> tuple[list[V], list[V], dict[str | None, bool]]:
-    """Return the items of a form before and after the moment, and which successors begin later."""
-    every = {each.id: each for each in statements}
-    items = {i: each for i, each in every.items() if isinstance(each, form)}
-    told = [each for each in items.values() if not holds_always(each)]
-    before, after = split_at(moment, told, lambda one: one.moment)
-    before[:0] = filter(holds_always, items.values())
-    others = {each.superseded_by for each in items.values()} & every.keys() - items.keys()
-    later = {i: bool(split_at(moment, (every[i],), lambda one: one.moment)[1]) for i in others}
-    return before, after, {**later, **dict.fromkeys((each.id for each in after), True)}
+    """Return the items of a form before and after the moment, and which statements begin later.
+
+    All forms have one order: a fact without a time may follow a relation with one.
+    """
+    every: dict[str, Fact | Relation] = {
+        each.id: each for each in statements if isinstance(each, Fact | Relation)
+    }
+    changing = [each for each in every.values() if not holds_always(each)]
+    before, after = split_at(moment, changing, lambda one: one.moment)
+    before[:0] = filter(holds_always, every.values())
+    later: dict[str | None, bool] = dict.fromkeys((each.id for each in before), False)
+    later |= dict.fromkeys((each.id for each in after), True)
+    own, own_after = ([e for e in some if isinstance(e, form)] for some in (before, after))
+    return own, own_after, later
 
 
 def holds_always(item: Fact | Relation) -> bool:

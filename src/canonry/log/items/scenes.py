@@ -14,6 +14,7 @@ from canonry.values.ids import (
     StoryId,
     TurnId,
 )
+from canonry.values.json_values import UNSET, UnsetType
 from canonry.values.moments import AFTER_ALL, Instant, StoryPlace
 
 
@@ -52,10 +53,14 @@ class StoryDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story(StoryDraft):
-    """A story in the log, with the values that it gains from its public scenes."""
+    """A story in the log, with the values that it gains from its public scenes.
+
+    `reached` is the latest time of these scenes.
+    """
 
     scene_count: int = 0
     last_order: int = 0
+    reached: Instant | UnsetType = UNSET
     created_at: Instant
     position: int
     changed_at: int
@@ -99,10 +104,11 @@ class Scene(SceneDraft):
     """A scene in the log, with its outcomes and the counts of its turns and proposals.
 
     `story_place` is the log position at which its story began; `departed` are participants who
-    left.
+    left. `reached` is the latest time of the story when a scene without a time began.
     """
 
     story_place: int = 0
+    reached: Instant | UnsetType = UNSET
     turn_count: int = 0
     proposal_count: int = 0
     departed: tuple[EntityId, ...] = ()
@@ -126,6 +132,7 @@ def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -
         turn=AFTER_ALL if turn is None else turn,
         told=told,
         dated=dated,
+        reached=scene.reached,
     )
 
 

@@ -43,6 +43,7 @@ from canonry.values.moments import (
     comes_after,
     overlaps,
     render_instant,
+    time_of,
 )
 from canonry.values.moments import same_scene as in_one_scene
 from canonry.values.provenance import Evidence
@@ -247,7 +248,7 @@ def order_of(now: Moment, said: Moment) -> Order:
         return Order.ONE
     dated = now.at is not None and said.at is not None and now.at != said.at
     scenes = now.place.scene != 0 and said.place.scene != 0
-    undated = now.at is None and said.at is None
+    undated = now.at is None and said.at is None and time_of(now) == time_of(said)
     if not dated and (in_one_scene(now, said) or (undated and not scenes)):
         return Order.ONE
     return Order.LATER if comes_after(now, said) else Order.EARLIER
