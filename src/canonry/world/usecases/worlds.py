@@ -347,6 +347,7 @@ class WorldDraft:
     _strange: set[str] = field(default_factory=set)
     _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
+    _stored: dict[EdgeQuery, Sequence[Relation]] = field(default_factory=dict)
     _seen: dict[tuple[str, Instant], int] = field(default_factory=dict)
     _told: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -538,8 +539,9 @@ class WorldDraft:
             kinds=chosen,
             limit=limit,
         )
-        stored = await self.canon.places.edges(query)
-        return self.with_own(stored, rel_type, entity, outward=outward, kinds=chosen)
+        if query not in self._stored:  # the actions of a proposal ask for the same edges again
+            self._stored[query] = await self.canon.places.edges(query)
+        return self.with_own(self._stored[query], rel_type, entity, outward=outward, kinds=chosen)
 
     def with_own(
         self,
