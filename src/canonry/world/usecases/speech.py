@@ -1,7 +1,6 @@
 """Speech and arcs: read what players say, check what narrators say, and plan quests."""
 
 from collections import defaultdict
-from collections.abc import Collection as Names
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -254,7 +253,7 @@ async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mappi
 
 
 async def _open_ways(
-    then: WorldAt, starts: Iterable[EntityId], items: Names[str], steps: int, most: int
+    then: WorldAt, starts: Iterable[EntityId], items: frozenset[str], steps: int, most: int
 ) -> Mapping[EntityId, Sequence[KnownWay]]:
     """Return the open ways out of the places that lie fewer than so many steps from a start."""
     found: dict[EntityId, Sequence[KnownWay]] = {}
@@ -435,7 +434,7 @@ async def _steps_from(
     now: WorldAt, starts: Sequence[EntityId]
 ) -> Mapping[EntityId, frozenset[EntityId]]:
     """Location -> the locations one open exit away."""
-    ways = await _open_ways(now, starts, (), _ARC_STEPS, _ARC_PLACES_MAX)
+    ways = await _open_ways(now, starts, frozenset(), _ARC_STEPS, _ARC_PLACES_MAX)
     return {place: frozenset(way.to for way in some) & set(ways) for place, some in ways.items()}
 
 

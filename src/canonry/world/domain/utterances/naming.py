@@ -447,10 +447,9 @@ def named(
     if not scored:
         return ref_of((), head, 0.0)
     best = max(score for score, _ in scored)
-    meant = sorted({thing.id: thing for score, thing in scored if score == best}.values(),
-                   key=lambda thing: (thing.name, thing.id))  # fmt: skip
-    sure = round(min(best / (len(stems) + 0.0) if len(stems) > best else 1.0, 1.0), 2)
-    return ref_of(meant, phrase.surface, sure)
+    meant = {thing.id: thing for score, thing in scored if score == best}.values()
+    in_order = sorted(meant, key=lambda thing: (thing.name, thing.id))
+    return ref_of(in_order, phrase.surface, round(min(best / len(stems), 1.0), 2))
 
 
 def ref_of(meant: Sequence[Nameable], surface: str, sure: float) -> EntityRef:
