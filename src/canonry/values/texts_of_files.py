@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any, Final
 
-Said = Iterable[tuple[str, str]]
+TextsByPath = Iterable[tuple[str, str]]
 """Texts of a file, each with its path in the format."""
 
 _BESIDE_MAX: Final = 500
@@ -57,7 +57,7 @@ def leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             pass
 
 
-def first_at(said: Said, places: Mapping[str, str]) -> dict[str, str]:
+def first_at(said: TextsByPath, places: Mapping[str, str]) -> dict[str, str]:
     """Return the first text for each name, at the first of its paths that has one."""
     texts: dict[str, str] = {}
     for path, text in said:
@@ -84,7 +84,7 @@ _CONTAINED_MIN: Final = 4
 """The fewest signs of a text that counts as kept if a longer text has it among its words."""
 
 
-def left_over(said: Said, kept: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def left_over(said: TextsByPath, kept: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield the texts that no kept value holds, with their paths.
 
     This is the one place that decides what a parser has dropped. Case, signs between words and

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-from canonry.values.texts_of_files import Said, left_over, moment_of, unread_beside
+from canonry.values.texts_of_files import TextsByPath, left_over, moment_of, unread_beside
 
 NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
 """The names that formats have for fields, by format."""
@@ -24,7 +24,7 @@ PATH: Final = "/"
 """The first sign of the title of a column whose values have no meaning in every format."""
 
 ParsedCell = str | int | float | bool | None
-Line = tuple[Mapping[str, ParsedCell], Said]
+Line = tuple[Mapping[str, ParsedCell], TextsByPath]
 """The cells of a line of a statement by their titles, and all of its texts."""
 
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
@@ -92,7 +92,7 @@ class Findings:
         if lines:
             self.table(rows_of(lines))
 
-    def beside(self, said: Said, kept: Iterable[Any] = ()) -> None:
+    def beside(self, said: TextsByPath, kept: Iterable[Any] = ()) -> None:
         """Note the texts that belong to no line or record, except those that are kept."""
         self._beside += (f"{path}: {text}" for path, text in left_over(said, kept))
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
 from canonry.documents.parsers.markup import read_page
-from canonry.values.texts_of_files import Said, in_words, left_over
+from canonry.values.texts_of_files import TextsByPath, in_words, left_over
 
 _ADDRESSES_MAX: Final = 1_000
 _MESSAGES_MAX: Final = 10_000
@@ -60,7 +60,7 @@ def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
 
 
 def _keep(
-    head: dict[str, Any], body: str, found: Findings, others: Said, *, html: bool = False
+    head: dict[str, Any], body: str, found: Findings, others: TextsByPath, *, html: bool = False
 ) -> int:
     """Add a message with its text and other values; return the index of its record."""
     inner = Findings(found.bounds)

@@ -363,11 +363,7 @@ async def find_passages(
         **await called_in(canon, query.spaces, _about(placed.values()) - called.keys()),
     }
     services = canon.service(RecallServices)
-    gone: Container[str] = ()
-    if query.collection in CITED:
-        cited = await retracted_in(canon, query.spaces, query.text) if cited is None else cited
-        gone = await retracted_words(canon, cited, {*hits, *placed})
-    standing = [hit for hit in (*words.hits, *placed.values()) if hit.id not in gone]
+    standing = await _cited_still(canon, query, cited, (*words.hits, *placed.values()))
     ranked = rank_passages(
         words.asked,
         _candidates(
@@ -397,6 +393,17 @@ async def find_passages(
         degraded=(*no_meaning, *no_words, *no_look),
         behind=0 if services.recall is None else services.recall.behind,
     )
+
+
+async def _cited_still(
+    canon: Canon, query: TextQuery, cited: CitedBy | None, found: Sequence[Hit]
+) -> list[Hit]:
+    """Return the passages that are not cited by retracted items alone."""
+    gone: Container[str] = ()
+    if query.collection in CITED:
+        cited = await retracted_in(canon, query.spaces, query.text) if cited is None else cited
+        gone = await retracted_words(canon, cited, {hit.id for hit in found})
+    return [hit for hit in found if hit.id not in gone]
 
 
 async def retracted_in(canon: Canon, spaces: Spaces, text: str) -> CitedBy:
