@@ -221,3 +221,34 @@ async def test_a_place_that_is_given_back_ends_where_a_fact_tells_the_next() -> 
 
     assert await shown(desk, "Ana") == {"Ana is in Mill"}
     assert await shown(desk, "Ana", "1405") == {"Ana located in Hall"}
+
+
+async def test_a_scene_without_a_time_follows_the_scenes_before_it() -> None:
+    desk = await a_table()
+    await desk.call("tell", scene="One", turns=[{"by": "gm", "text": "On."}], when="1401-07-01")
+    told = await desk.call("tell", scene="Two", turns=[{"by": "gm", "text": "On."}])
+    claim = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall"}
+    await desk.call("propose", evidence=[told["turns"][0]["id"]], claims=[claim])
+
+    assert await shown(desk, "Ana", "1400-01-01") == set()
+    assert await shown(desk, "Ana", "1402-01-01") == await shown(desk, "Ana") != set()
+    assert await shown(desk, "Hall", "1400-01-01") == set()
+
+
+async def test_a_statement_without_a_time_follows_what_was_told_of_the_same() -> None:
+    desk = await a_table()
+    await fact(desk, "Ana is in the Hall", "Ana", "Hall", when="1400-01-01")
+    await tie(desk, "Ana", "LOCATED_IN", "Ford")
+
+    assert await shown(desk, "Ana", "1390-01-01") == set()
+    assert await shown(desk, "Ford", "1390-01-01") == set()
+    assert await shown(desk, "Ana") == await shown(desk, "Ford") != set()
+    assert await shown(desk, "Hall") == set()
+
+
+async def test_lore_without_a_time_holds_at_any_date() -> None:
+    desk = await a_table()
+    await fact(desk, "Bo is in the Mill", "Bo", "Mill", when="1400-01-01")
+    await fact(desk, "The Mill has a bell", "Mill")
+
+    assert await shown(desk, "Mill", "1300-01-01") == {"The Mill has a bell"}

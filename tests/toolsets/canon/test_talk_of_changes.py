@@ -27,6 +27,15 @@ CHANGES = [
     # plans
     ("Release 2.4 ships on 13 November 2026", "Release 2.4 slipped to 20 November 2026"),
     ("Release 2.4 goes live on 13 November 2026", "Release 2.4 was postponed to 1 December 2026"),
+    ("Release 2.4 ships on 13 November 2026", "Release 2.4 is delayed to 1 December 2026"),
+    (
+        "Release 2.4 ships on 13 November 2026",
+        "Release 2.4 was brought forward to 10 November 2026",
+    ),
+    (
+        "Release 2.4 ships on 13 November 2026",
+        "Release 2.4 has been rescheduled for 1 December 2026",
+    ),
     ("The deadline is 3 May", "The deadline was moved to 5 May"),
     # decisions
     ("We use Kafka", "We decided against Kafka"),
@@ -64,6 +73,8 @@ AGREE = [
     ("Ben is alive", "Mara dreams that Ben is dead"),
     ("Hilde's dead husband was a smith", "Hilde's alive"),
     ("checkout depends on pricing", "pricing depends on PostgreSQL"),
+    ("Ben was born in 1950", "Ben died in 1985"),
+    ("Ben died in 1985", "Ben was born in May 1985"),
     ("We decided against Kafka", "They use Kafka in Berlin"),
 ]
 FAMILY = {"Ben": "character", "Ruth": "character", "Lea": "character", "Mara": "character"}
@@ -89,6 +100,8 @@ CONTRADICT = [
     ("Ben is Ruth's only child", "Lea is Ben's sister"),
     ("Hilde takes warfarin, 5 mg", "Hilde takes 7.5 mg of warfarin"),
     ("We run PostgreSQL 16", "PostgreSQL 17 runs in production"),
+    ("Ben was born in 1990", "Ben died in 1985"),
+    ("Ben died on 3 May 1985", "Ben was born on 4 May 1985"),
 ]
 
 

@@ -291,3 +291,15 @@ async def test_what_holds_for_the_fiftieth_time_still_ends() -> None:
     facts = (await world.canon.state.facts(query)).items
     lost = [fact.superseded for fact in facts if fact.statement == "Ann is lost"]
     assert lost == [True] * times
+
+
+@pytest.mark.parametrize("later", ["source", "player"])
+async def test_a_fact_ends_the_earlier_value_unless_its_authority_is_lower(later: str) -> None:
+    world = await a_world()
+    ann = await world.entity("Ann")
+    first = await world.fact("Ann lives in Bree", ann, time_ref=T1, authority="source")
+    second = await world.fact("Ann lives in Velm", ann, time_ref=T3, authority=later)
+
+    facts = (await world.call("neo4j_query_facts", detail=True))["facts"]
+    ended = {fact["fact_id"]: fact.get("superseded_by") for fact in facts}
+    assert ended[first] == (second if later == "source" else None)

@@ -33,6 +33,7 @@ from canonry.canon.session.lookup import (
     require_same_space,
     require_universe,
 )
+from canonry.log.canon import ids_of
 from canonry.log.commits import Position, stamped
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
 from canonry.log.folding import causes_key, thing_key
@@ -51,7 +52,7 @@ from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import AxiomId, EntityId, EventId, NewId
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment
-from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.values.provenance import Authority, CanonLevel, Evidence, may_end
 
 _NAMED_MAX: Final = 50
 
@@ -107,7 +108,14 @@ def _written_beside(
     changed = states_changed(said.statements, view, new_id, backing, moment=moment)
     fact = stamped(made.thing, Position(AFTER_ALL), Instant(0), statements=said.statements)
     ends = ends_of(fact, view, lined=()) if isinstance(fact, Fact) else ()
-    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed, *ends)
+    told = tuple(one for one in ends if _may_end(backing.authority, one, view))
+    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed, *told)
+
+
+def _may_end(authority: Authority, entry: Entry, view: SliceView) -> bool:
+    """Tell whether the item that an entry ends was told with no higher authority."""
+    ended = [view.thing(one) for one in ids_of(entry)[:1]]
+    return all(may_end(authority, e.authority) for e in ended if isinstance(e, Fact | Relation))
 
 
 async def _state_said(

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.reading.forms import ANYBODY
-from canonry.language.reading.times import is_apart, is_recurring, parts_of
+from canonry.language.reading.times import is_apart, is_before, is_recurring, parts_of
 from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
@@ -111,7 +111,7 @@ def conflict(
         held, claim = _aligned(held, claim, entry)
     case = _Case(held, claim, order, entry, name_of)
     if held.attribute != claim.attribute:
-        return _excluded(case)
+        return _excluded(case) or _out_of_order(case)
     if held.subject != claim.subject:
         return (_circle(case) if entry.acyclic else None) or _other_subject(case)
     if not entry.fixed and (order is Order.EARLIER or not _meet(held, claim, entry)):
@@ -193,6 +193,20 @@ def _excluded(case: _Case) -> StatementClash | None:
         f" {_words(held.attribute)} and as {_words(claim.attribute)}.",
         soft=case.entry.soft or other.soft,
     )
+
+
+def _out_of_order(case: _Case) -> StatementClash | None:
+    """Compare two dates of one subject of which one cannot be the earlier one, as of a life."""
+    first, then = case.held, case.claim
+    if then.attribute in attribute(first.attribute).after:
+        first, then = then, first
+    if first.attribute not in attribute(then.attribute).after or first.subject != then.subject:
+        return None
+    sure = first.holds and then.holds
+    if not sure or not is_before(str(then.value), str(first.value)):
+        return None
+    words = f"{_words(then.attribute)} before the {_words(first.attribute)}"
+    return case.clash(f"{case.named(first.subject)} has a {words}.")
 
 
 def _circle(case: _Case) -> StatementClash | None:

@@ -341,7 +341,8 @@ def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]
             sides.append(one.value)
         family, _, deed = one.attribute.partition(":")
         beside = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
-        named = (one.attribute, *entry.excludes, *entry.displaces, *beside)
+        others = (entry.excludes, entry.displaces, entry.after, entry.before)
+        named = (one.attribute, *chain.from_iterable(others), *beside)
         for side in sides:
             entity = entity_of(view, side)
             for each in (side,) if entity is None else family_of(entity):

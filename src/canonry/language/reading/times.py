@@ -98,6 +98,14 @@ def is_apart(one: str, other: str) -> bool:
     return any(theirs.get(part, value) != value for part, value in mine.items())
 
 
+def is_before(one: str, other: str) -> bool:
+    """Tell whether a date is earlier than another, by the year, month and day that both have."""
+    mine, theirs = parts_of(one), parts_of(other)
+    shared = [part for part in "ymd" if part in mine and part in theirs]
+    first, then = ([int(each[part]) for part in shared] for each in (mine, theirs))
+    return "y" in shared and first < then
+
+
 def is_recurring(when: str) -> bool:
     """Tell whether it is a weekday or an hour, which come again."""
     parts = parts_of(when)

@@ -42,7 +42,8 @@ class Attribute:
     `living` names the ends, `subject` or `value`, that must live and exist when the value begins.
     `words` has other words for a value. `implies` maps a value, or `*`, to what it says of another
     attribute. `regions` are the phrases of places in which others lie. Attributes of one `bond`
-    never tie the same two.
+    never tie the same two. A point of time is not earlier than those of attributes in `after`, and
+    not later than those in `before`.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Attribute:
     implies: Mapping[str, str] = field(default_factory=dict)
     regions: frozenset[str] = frozenset()
     bond: str = ""
+    after: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
 
     def rivals_of(self, value: str) -> frozenset[str]:
         """Return the words that cannot hold together with the word `value`."""
@@ -161,6 +164,8 @@ def _table(data: Mapping[str, Any]) -> AttributeTable:
     for entry in [*attributes.values()]:
         for other in (attributes[name] for name in entry.excludes if name in attributes):
             attributes[other.name] = replace(other, excludes=other.excludes | {entry.name})
+        for other in (attributes[name] for name in entry.after if name in attributes):
+            attributes[other.name] = replace(other, before=other.before | {entry.name})
     words = {
         word.replace("_", " "): (entry, value)
         for entry in attributes.values()
