@@ -127,7 +127,10 @@ READINGS = {
         ("carrier", LANTERN),
         ("does:carry", "~lantern silver"),
     ],
-    "Ilsa Vane carries a brass lantern": [("does:carry", "~lantern brass")],
+    "Ilsa Vane carries a brass lantern": [
+        ("does:carry", "~lantern brass"),
+        ("has:lantern", "~lantern brass"),
+    ],
 }
 
 

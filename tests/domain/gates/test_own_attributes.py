@@ -19,8 +19,8 @@ OWN = {
     "blessing": {
         "kind": "word",
         "at_most": 1,
-        "exclusive": [["blessed", "cursed"]],
-        "words": {"blessed": "hallowed geweiht", "cursed": "hexed verflucht"},
+        "exclusive": [["sainted", "unshriven"]],
+        "words": {"sainted": "hallowed geweiht", "unshriven": "hexed verflucht"},
     },
     "familiar": {"kind": "entity", "at_most": 1, "inverse": ["FAMILIAR_OF"]},
     "vassal": {"kind": "entity", "relations": ["VASSAL_LORD"], "excludes": ["enemy"]},
@@ -47,8 +47,8 @@ async def a_coven(attributes: dict[str, Any] | None = None) -> Stage:
 
 RIVALS = [
     (fact("The Well is hallowed", "Well"), fact("The Well is hexed", "Well")),
-    (fact("The Well is blessed", "Well"), state("Well", "cursed")),
-    (state("Well", "hexed"), fact("The Well is blessed", "Well")),
+    (fact("The Well is sainted", "Well"), state("Well", "unshriven")),
+    (state("Well", "hexed"), fact("The Well is sainted", "Well")),
     (fact("Ana's familiar is Tib", "Ana", "Tib"), fact("Grim is Ana's familiar", "Ana", "Grim")),
     (rel("Tib", "FAMILIAR_OF", "Ana"), fact("Ana's familiar is Grim", "Ana", "Grim")),
     (rel("Ana", "VASSAL_LORD", "Bo"), rel("Ana", "ENEMY_OF", "Bo")),
@@ -92,5 +92,5 @@ async def test_the_next_store_has_its_own_attributes() -> None:
     await a_coven()
     await a_coven({})
 
-    assert excluded_by("blessed", (), ["cursed"]) == []
+    assert excluded_by("sainted", (), ["unshriven"]) == []
     assert attribute("blessing").cardinality is None

@@ -74,6 +74,11 @@ AGREE = [
     ("Hilde's dead husband was a smith", "Hilde's alive"),
     ("checkout depends on pricing", "pricing depends on PostgreSQL"),
     ("Ben was born in 1950", "Ben died in 1985"),
+    ("Lea cannot swim", "Lea does not swim every day"),
+    ("The doors are closed", "The stable door is open"),
+    ("The contract ends on 3 May 2025", "The contract ends in May 2025"),
+    ("Ben is Ruth's son", "Ruth is older than Ben"),
+    ("Ruth has three brothers", "Ruth's two elder brothers are smiths"),
     ("Ben died in 1985", "Ben was born in May 1985"),
     ("We decided against Kafka", "They use Kafka in Berlin"),
 ]
@@ -101,6 +106,13 @@ CONTRADICT = [
     ("Hilde takes warfarin, 5 mg", "Hilde takes 7.5 mg of warfarin"),
     ("We run PostgreSQL 16", "PostgreSQL 17 runs in production"),
     ("Ben was born in 1990", "Ben died in 1985"),
+    ("Lea cannot swim", "Lea swims every morning"),
+    ("All the doors are closed", "The stable door is open"),
+    ("The contract ends in 2025", "The contract runs until 2027"),
+    ("The treasury is empty", "The treasury holds 400 crowns"),
+    ("Ruth is Ben's mother", "Ben is older than Ruth"),
+    ("Ben is older than Ruth", "Ben is Ruth's son"),
+    ("Ruth has three brothers", "Ruth's two brothers are smiths"),
     ("Ben died on 3 May 1985", "Ben was born on 4 May 1985"),
 ]
 

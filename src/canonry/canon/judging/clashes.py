@@ -141,7 +141,7 @@ def _meet(held: Statement, claim: Statement, entry: Attribute) -> bool:
     # Mondays are no other days, but what somebody never does is not done on Mondays, either.
     broad = (each for each in (held, claim) if not each.holds or each.quantifier == "only")
     denial = next((each for each in broad if not each.when), None)
-    return denial is not None and denial.attribute.startswith(_DEEDS)
+    return denial is not None and denial.attribute.startswith((*_DEEDS, "can:"))
 
 
 def _has_begun(one: Statement, other: Statement) -> bool:

@@ -339,6 +339,8 @@ def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]
         sides = [one.subject]
         if (entry.symmetric or entry.acyclic) and isinstance(one.value, str):
             sides.append(one.value)
+        if one.subject.startswith(PHRASE):  # what is said of all doors is said of the front door
+            sides.append(one.subject.split()[0])
         family, _, deed = one.attribute.partition(":")
         beside = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
         others = (entry.excludes, entry.displaces, entry.after, entry.before)

@@ -101,6 +101,8 @@ def presupposed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     name, value = f"has:{subject.noun}", f"{PHRASE}{subject.noun}"
     said = say(owner, name, value, phase=phase, implied=True)
     yield said
+    if subject.quantity is not None and len(subject.words) == 1:
+        yield replace(said, attribute=f"count:{subject.noun}", value=subject.quantity)
     for noun in kinds_of(subject, words):
         yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun)
 

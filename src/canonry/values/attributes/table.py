@@ -269,7 +269,10 @@ def implied_by(said: Statement) -> Iterator[Statement]:
         return
     name, _, what = implied.rpartition(":")
     followed = replace(said, attribute=name, value=what.replace("@", value), implied=True)
+    if what == "<":
+        followed = replace(followed, subject=value, value=said.subject)
     yield followed
+    yield from implied_by(followed)
     if entry.symmetric and what != "@":
         yield replace(followed, subject=value)
 
