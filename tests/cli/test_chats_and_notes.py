@@ -228,13 +228,16 @@ def test_another_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(chat_exports.parts_of(export)) == [export.read_bytes()]
 
 
-def test_a_long_text_of_whatsapp_is_brought_once(tmp_path: Path) -> None:
+def test_a_long_text_of_whatsapp_is_brought_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_exports, "_READ", 1 << 17)
     export = tmp_path / "Club.txt"
-    export.write_text(a_text(30_000), encoding="utf-8")
+    export.write_text(a_text(9_000), encoding="utf-8")
     first, again = (brought(tmp_path, "chats", export) for _ in range(2))
 
-    assert (first["sources"], first["records"], first["unread"]) == (16, 30_017, {})
-    assert (again["known"], again["sources"], again["records"]) == (16, 16, 0)
+    assert (first["sources"], first["records"], first["unread"]) == (5, 9_006, {})
+    assert (again["known"], again["sources"], again["records"]) == (5, 5, 0)
     assert found(tmp_path, "conversation") == ["Club"]
 
 
