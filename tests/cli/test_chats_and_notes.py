@@ -231,13 +231,13 @@ def test_another_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_long_text_of_whatsapp_is_brought_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_exports, "_READ", 1 << 17)
+    monkeypatch.setattr(chat_exports, "_READ", 1 << 16)
     export = tmp_path / "Club.txt"
-    export.write_text(a_text(9_000), encoding="utf-8")
+    export.write_text(a_text(4_100), encoding="utf-8")
     first, again = (brought(tmp_path, "chats", export) for _ in range(2))
 
-    assert (first["sources"], first["records"], first["unread"]) == (5, 9_006, {})
-    assert (again["known"], again["sources"], again["records"]) == (5, 5, 0)
+    assert (first["sources"], first["records"], first["unread"]) == (3, 4_104, {})
+    assert (again["known"], again["sources"], again["records"]) == (3, 3, 0)
     assert found(tmp_path, "conversation") == ["Club"]
 
 

@@ -23,7 +23,9 @@ from tests.meta.patterns import (
 )
 from tests.meta.tree import PACKAGE, python_files, relative
 
-SHORT = (24, 120, 500)
+SHORT = (24, 240)
+"""Lengths that keep a cubic pattern from running for minutes over the long text."""
+
 CLOSE = (12, 18, 24, 32, 40, 50, 60, 72, 86, 100, 120, 145, 170, 200, 240, 290, 350, 420, 500)
 """Lengths for what repeats repetitions, whose time may double with every few characters."""
 
