@@ -106,10 +106,11 @@ def _written_beside(
     said = reading_of(made.thing.id, new.statement, new.properties, involved, view)
     moment = Moment(at=new.time_ref, place=NOW.place)
     changed = states_changed(said.statements, view, new_id, backing, moment=moment)
+    warnings = warnings_about(new, new.time_ref, view, said.statements)
     fact = stamped(made.thing, Position(AFTER_ALL), Instant(0), statements=said.statements)
-    ends = ends_of(fact, view, lined=()) if isinstance(fact, Fact) else ()
+    ends = ends_of(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()
     told = tuple(one for one in ends if _may_end(backing.authority, one, view))
-    return warnings_about(new, new.time_ref, view, said.statements), (said, *changed, *told)
+    return warnings, (said, *changed, *told)
 
 
 def _may_end(authority: Authority, entry: Entry, view: SliceView) -> bool:
