@@ -85,7 +85,7 @@ def read(folder: Path) -> Net:
 
 
 def seeds() -> Mapping[str, str]:
-    """What the verbs of `words.toml` mean."""
+    """Return the meanings of the verbs in `words.toml`."""
     return {
         "_".join(form.words): form.verb
         for forms in lexicon.FORMS.values() for form in forms

@@ -7,9 +7,10 @@ import pytest
 
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import EntityType, relation_type, use_attributes
-from canonry.values.attributes.table import attribute
+from canonry.values.attributes.table import attribute, implied_by
 from canonry.values.policy import Policy
 from canonry.values.state_tags import excluded_by
+from canonry.values.statements import Statement
 from tests.domain.gates.test_one_meaning import fact, rel, stands, state, told
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
 
@@ -19,8 +20,8 @@ OWN = {
     "blessing": {
         "kind": "word",
         "at_most": 1,
-        "exclusive": [["sainted", "unshriven"]],
-        "words": {"sainted": "hallowed geweiht", "unshriven": "hexed verflucht"},
+        "exclusive": [["blessed", "cursed"]],
+        "words": {"blessed": "hallowed geweiht", "cursed": "hexed verflucht"},
     },
     "familiar": {"kind": "entity", "at_most": 1, "inverse": ["FAMILIAR_OF"]},
     "vassal": {"kind": "entity", "relations": ["VASSAL_LORD"], "excludes": ["enemy"]},
@@ -47,8 +48,8 @@ async def a_coven(attributes: dict[str, Any] | None = None) -> Stage:
 
 RIVALS = [
     (fact("The Well is hallowed", "Well"), fact("The Well is hexed", "Well")),
-    (fact("The Well is sainted", "Well"), state("Well", "unshriven")),
-    (state("Well", "hexed"), fact("The Well is sainted", "Well")),
+    (fact("The Well is blessed", "Well"), state("Well", "cursed")),
+    (state("Well", "hexed"), fact("The Well is blessed", "Well")),
     (fact("Ana's familiar is Tib", "Ana", "Tib"), fact("Grim is Ana's familiar", "Ana", "Grim")),
     (rel("Tib", "FAMILIAR_OF", "Ana"), fact("Ana's familiar is Grim", "Ana", "Grim")),
     (rel("Ana", "VASSAL_LORD", "Bo"), rel("Ana", "ENEMY_OF", "Bo")),
@@ -92,5 +93,17 @@ async def test_the_next_store_has_its_own_attributes() -> None:
     await a_coven()
     await a_coven({})
 
-    assert excluded_by("sainted", (), ["unshriven"]) == []
+    assert excluded_by("blessed", (), ["cursed"]) == []
     assert attribute("blessing").cardinality is None
+
+
+async def test_entries_that_imply_each_other_are_followed_once() -> None:
+    await a_coven(
+        {
+            "guard": {"kind": "entity", "implies": {"*": "friend:@"}},
+            "friend": {"kind": "entity", "implies": {"*": "guard:@"}},
+        }
+    )
+
+    said = Statement(subject="ana", attribute="guard", value="bo")
+    assert [one.attribute for one in implied_by(said)] == ["friend", "guard"]

@@ -33,7 +33,7 @@ async def now(desk: Desk, space: SpaceId) -> str:
 
 
 async def every_read(desk: Desk, names: tuple[str, ...], **then: Any) -> str:
-    """What the reads say of words and their scenes and documents."""
+    """Return what the reads show of words, and of their scenes and documents."""
     found = [await desk.call("find", text="amber trade", limit=20, **then)]
     found += [await desk.call("find", kinds=[kind], **then) for kind in ("document", "passage")]
     found += [(await desk.outcome("get", {"of": name, **then})).body for name in names]

@@ -241,3 +241,20 @@ async def test_what_a_decision_was_against_is_asked_about(
     assert decision in reply["note"]
     assert ("since 2026-03-02" in reply["note"]) is bool(when)
     assert (await team.desk.call("review"))["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "later", "flagged"),
+    [
+        ("She lives in Boston", "Ana lives in Rome", False),
+        ("She is Bo's mother", "Bo is older than Ana", True),
+    ],
+)
+async def test_a_pronoun_means_the_only_one_whom_the_words_do_not_name(
+    said: str, later: str, *, flagged: bool
+) -> None:
+    home = await talk(Ana="character", Bo="character")
+    await home.told("So.", fact(said, about=["Ana", "Bo"]))
+    reply = await home.told(later)
+
+    assert bool(grades(reply)) is flagged

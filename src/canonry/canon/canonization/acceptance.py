@@ -408,7 +408,7 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
             later.append(fact)
         if early or not then or not still_stands(desk.view, fact, desk.candidate.moment):
             continue
-        if desk.verdict.supersedes:  # something came between the two
+        if desk.verdict.supersedes:  # the repetition ends a statement between the two
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
             return with_rivals(desk, already_known(desk, fact.id, fact.evidence))

@@ -233,7 +233,7 @@ def _without_wrong(
 
 
 def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
-    """Place a candidate without time and scene after what was told of the same before."""
+    """Place a claim without a time and a scene after the earlier statements on its timelines."""
     content, moment = candidate.content, candidate.moment
     if moment.at is not None or moment.place.scene or isinstance(content, Unreadable):
         return candidate

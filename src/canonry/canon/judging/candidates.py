@@ -41,7 +41,7 @@ class Candidate:
 
     `declared` holds those names if the proposal declares the name of an entity itself. `corrects`
     is the wrong item, whose time a correction without a time has. `in_order` sets that it `acts`.
-    `reached` is the latest time that was told of the same, for a proposal without time and scene.
+    `reached` is the latest time on the timelines of a proposal without a time and a scene.
     """
 
     proposal: Proposal

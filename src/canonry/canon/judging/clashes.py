@@ -196,7 +196,7 @@ def _excluded(case: _Case) -> StatementClash | None:
 
 
 def _out_of_order(case: _Case) -> StatementClash | None:
-    """Compare two dates of one subject of which one cannot be the earlier one, as of a life."""
+    """Compare two dates of one subject whose order is known, such as its birth and its death."""
     first, then = case.held, case.claim
     if then.attribute in attribute(first.attribute).after:
         first, then = then, first

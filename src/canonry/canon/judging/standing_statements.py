@@ -34,7 +34,7 @@ from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY
 from canonry.language.reading.reading import READER, read_quantity, read_statements
 from canonry.language.reading.times import is_recurring
-from canonry.language.texts.stems import terms_of
+from canonry.language.texts.stems import is_part_of, terms_of, words_of_name
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -164,8 +164,9 @@ def statements_of_fact(
         return tuple(statements_of_tags(str(properties["entity_id"]), tags, hold=hold))
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
     names = names_of(view, about)
-    named = {names[name] for name in names if name in statement and len(about) > 1}
-    sole = {str(one.id) for one in about} - named  # whom a pronoun at the beginning means
+    text = statement.replace("'", " '") if len(about) > 1 else ""
+    named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}
+    sole = {str(one.id) for one in about} - named  # a pronoun at the beginning means this one
     said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
     return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
 
@@ -339,7 +340,7 @@ def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]
         sides = [one.subject]
         if (entry.symmetric or entry.acyclic) and isinstance(one.value, str):
             sides.append(one.value)
-        if one.subject.startswith(PHRASE):  # what is said of all doors is said of the front door
+        if one.subject.startswith(PHRASE):  # a statement about all doors covers the front door
             sides.append(one.subject.split()[0])
         family, _, deed = one.attribute.partition(":")
         beside = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
@@ -374,7 +375,7 @@ def standings_beside(
 
 
 def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Instant | None:
-    """Return the latest time of the same subjects and attributes that was told before `told`."""
+    """Return the latest time on the timelines of statements, as recorded before position `told`."""
     claims = tuple(said)
     named = {one.subject for one in claims if attribute(one.attribute).exclusive}
     changed = (entity for one in sorted(named) if (entity := entity_of(view, one)) is not None)
@@ -389,7 +390,7 @@ def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Insta
 
 
 def _are_in_turn(held: Statement, claim: Statement) -> bool:
-    """Tell whether one of two values follows the other, instead of holding beside it."""
+    """Tell whether two statements stand on one timeline: one repeats or ends the other."""
     one, other = attribute(held.attribute), attribute(claim.attribute)
     pair, wanted = {held.subject, held.value}, {claim.subject, claim.value}
     if held.implied or claim.implied:

@@ -565,9 +565,8 @@ def change_tags(
 def _denials(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
     """Yield the moments after `after` at which facts deny a tag in words."""
     said = statement_of_tag(entity.id, tag, holds=True)
-    members = () if said is None else family_of(entity)
-    keys = {timeline_key(one, said.attribute) for one in members if said is not None}
-    for fact in view.framed(frozenset(keys)):
+    keys = {timeline_key(one, said.attribute) for one in family_of(entity)} if said else set[str]()
+    for fact in view.framed(keys):
         denied = (one.value == normal_tag(tag) and one.held is False for one in fact.statements)
         if "tag" not in fact.properties and any(denied) and comes_after(fact.moment, after):
             yield fact.moment

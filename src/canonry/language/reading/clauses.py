@@ -310,7 +310,7 @@ def _statements(clause: Clause) -> Iterator[Statement]:
             if not isinstance(one.value, str) or UNREAD not in one.value:
                 stated = _stated(clause, subject, one)
                 if "broader" in stated.qualifiers and not stated.holds:
-                    continue  # who has no dog can have another pet
+                    continue  # a person without a dog can have another pet
                 yield stated
                 plain = stated.held and stated.quantifier in {"", "all"}
                 said = f"{stated.attribute}:{stated.value}"

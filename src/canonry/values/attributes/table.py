@@ -255,24 +255,24 @@ def _opposites(text: str) -> Iterator[Attribute]:
         yield _attribute(f"quality:{sides[0][0]}", form)
 
 
-def implied_by(said: Statement) -> Iterator[Statement]:
-    """Yield what follows from a statement by `implies`.
+def implied_by(said: Statement, after: tuple[str, ...] = ()) -> Iterator[Statement]:
+    """Yield what follows from a statement by `implies`, through each attribute `after` once.
 
-    A spouse of somebody is married, and a victim of a killing is dead.
+    A spouse of somebody is married, and a mother is a parent, who is older than the child.
     """
     entry = attribute(said.attribute)
     value = said.value if isinstance(said.value, str) else ""
     implied = entry.implies.get(value) or entry.implies.get("*")
-    if not implied or not said.holds or said.quantifier or "@@" in implied:
+    unknown = implied and ("@@" in implied or (implied.endswith("<") and not value))
+    if not implied or not said.holds or said.quantifier or unknown:
         return
     if said.phase is Phase.ENDS and entry.cardinality != 1:
         return
     name, _, what = implied.rpartition(":")
-    followed = replace(said, attribute=name, value=what.replace("@", value), implied=True)
-    if what == "<":
-        followed = replace(followed, subject=value, value=said.subject)
+    ends = (value, said.subject) if what == "<" else (said.subject, what.replace("@", value))
+    followed = replace(said, subject=ends[0], attribute=name, value=ends[1], implied=True)
     yield followed
-    yield from implied_by(followed)
+    yield from () if name in after else implied_by(followed, (*after, said.attribute, name))
     if entry.symmetric and what != "@":
         yield replace(followed, subject=value)
 
