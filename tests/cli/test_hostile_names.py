@@ -45,6 +45,7 @@ WITHOUT_LUCK: Final = {
     ("erase",),
     ("move",),
     ("move-space",),
+    ("propose",),
     ("restore",),
     ("retcon",),
     ("token",),

@@ -5,16 +5,22 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from canonry.cli import main
 from canonry.cli.people import TOOLS
 from tests.cli.run import SOURCE, Done, canonry
 
-PEOPLE = ("find", "show", "why", "timeline", "changes", "proposals", "decide")
+PEOPLE = (
+    *("find", "show", "why", "timeline", "changes", "context", "tell", "propose"),
+    *("proposals", "decide"),
+)
 SAID = {
     "title": "Session 1",
     "turns": [
@@ -123,6 +129,74 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
         assert done.returncode == 3
         assert "store.absent" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_is_told_and_its_words_become_canon_while_another_process_serves(
+    tmp_path: Path,
+) -> None:
+    with served(tmp_path):
+        told = reply(tmp_path, "tell", "The", "mill", "is", "mine.", "--title", "Letter")
+        assert told["title"] == "Letter"
+        opened = reply(tmp_path, "propose", '{"kind": "entity", "name": "Hilde", "type": "person"}')
+        assert (opened["accepted"], opened["of"]) == (1, 1)
+    assert on(tmp_path, "show", "Hilde").stdout.startswith("Hilde  person")
+    brief = on(tmp_path, "context", "Hilde", "--question", "Whose is the mill?", "--tokens", "400")
+    assert brief.returncode == 0, brief.stderr
+    assert "# Hilde" in brief.stdout
+    assert "searched  words only" in brief.stdout
+
+
+def test_claims_are_words_or_json_and_one_that_is_not_accepted_makes_the_exit_code_one(
+    store: Path,
+) -> None:
+    turns = ("--turns", "gm: The oak burns.", "--turns", '[{"by": "Thorin", "text": "Run!"}]')
+    spoken = reply(store, "tell", "--scene", "Fire", *turns)["turns"]
+    assert isinstance(spoken, list)
+    assert [each["by"] for each in spoken] == ["gm", "Thorin"]
+    claims = store / "claims.json"
+    claims.write_text('[{"kind": "entity", "name": "Mor", "type": "character"}]', encoding="utf-8")
+    done = on(store, "propose", f"@{claims}", "Mor guards the oak.", "--evidence", spoken[0]["id"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("accepted  2\nof  2\n")
+    alone = on(store, "propose", "Mor sleeps.", "--dry-run")
+    assert alone.returncode == 1
+    assert "accepted  0\nof  1\n" in alone.stdout
+    assert "needs review" in alone.stdout
+    for words in (("propose", "{x"), ("tell", "--turns", "no speaker")):
+        assert on(store, *words).returncode == 2
+
+
+def test_a_file_and_standard_input_are_told_unchanged(tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text("name,phone\nHilde,030 1234567\n", encoding="utf-8")
+    assert reply(tmp_path, "tell", "--file", str(file))["title"] == "list.csv"
+    typed = ("tell", "-", "--title", "Typed", "--data", str(tmp_path / "data"), "--json")
+    done = CliRunner().invoke(main, typed, input="I moved to Bree.", env=PLAIN)
+    assert json.loads(done.stdout)["title"] == "Typed"
+    assert "I moved to Bree." in on(tmp_path, "find", "moved").stdout
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[None]:
+    """The store is open in another process while the block runs."""
+    code = (
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from canonry.app.embedded import open_embedded\n"
+        "async def run():\n    store = await open_embedded(Path(sys.argv[1]))\n"
+        "    print('open', flush=True)\n    sys.stdin.read()\n    await store.close()\n"
+        "asyncio.run(run())"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(folder / "data")],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        yield
+        process.communicate()
+    assert process.returncode == 0
 
 
 def on_a_terminal(folder: Path, *words: str, **more: str) -> str:

@@ -1,18 +1,23 @@
-"""Commands for people: find, show, explain and decide."""
+"""Commands for people: find, show, explain, tell, propose and decide."""
 
 import asyncio
 import re
+import sys
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from mimetypes import guess_type
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
+from typing_extensions import override
 
 from canonry.app.serving import gateway_for
 from canonry.app.setting_table import Settings
-from canonry.app.stores import open_kept_store, open_store_to_look
+from canonry.app.stores import Store, open_kept_store, open_store, open_store_to_look
 from canonry.assistant import CANON
-from canonry.cli.options import STORE_FIELDS, settings_from, store_options
+from canonry.cli.options import IN_FILE, STORE_FIELDS, settings_from, store_options
 from canonry.cli.screen import Styled, tell
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
@@ -20,6 +25,7 @@ from canonry.gateway.tool import Schema, Tool, Toolset
 from canonry.language.texts.visible import visible, visible_line
 from canonry.values.errors import CanonryError
 from canonry.values.ids import SpaceId
+from canonry.values.json_values import decode_json
 
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in CANON.tools}
 
@@ -35,13 +41,21 @@ _PLAIN: Final[Toolset] = replace(CANON, dialect=_raised)
 async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> Result:
     """Call the tool and return its reply; a tool that only reads opens the store read-only.
 
+    A tool that adds to a store makes a missing one.
+
     Raises:
         CanonryError: from the tool or from opening the store.
     """
     person = the_operator(settings, "command-line")
     plain = replace(settings, contract_only=False, read_only=False, tools=None, rate_limit=None)
-    opening = open_store_to_look(plain) if tool.read_only else open_kept_store(plain, existing=True)
-    async with await opening as store:
+    store: Store
+    if tool.read_only:
+        store = await open_store_to_look(plain)
+    elif tool.destructive:
+        store = await open_kept_store(plain, existing=True)
+    else:
+        store = await open_store(replace(plain, memory=False))
+    async with store:
         gateway = gateway_for(plain, store.canon, (_PLAIN,))
         gateway.audit.write_to(_unheard)
         return await gateway.call(tool.name, arguments, person)
@@ -161,9 +175,8 @@ def _plain(value: Any) -> str:
     return visible_line(str(value))
 
 
-# `canonry find|show|why|timeline|changes|proposals|decide` each call one tool of the toolset canon.
-#
-# The schema of the tool defines the options of its command.
+# `canonry find|show|why|timeline|changes|context|tell|propose|proposals|decide` each call one tool
+# of the toolset canon. The schema of the tool defines the options of its command.
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 
@@ -188,7 +201,8 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
     def run(*, as_json: bool, **given: Any) -> None:
         settings = settings_from({key: given.pop(key) for key in STORE_FIELDS})
         try:
-            result = asyncio.run(ask(settings, asked, _arguments(asked, given)))
+            arguments = _arguments(asked, given)
+            result = asyncio.run(ask(settings, asked, arguments))
         except CanonryError as error:
             # Replace paths to arguments of the tool by the options of the command.
             message = _PATH.sub(lambda found: called.get(found[1], found[0]), error.message)
@@ -197,15 +211,56 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
             click.echo(result.text)
         else:
             tell_reply(result.body)
+        if result.body.get("accepted", 0) < result.body.get("of", 0):
+            raise click.exceptions.Exit(1)
 
     return run
 
 
+class _Object(click.ParamType[list[Any]]):
+    """JSON objects for one argument: as a text, from @FILE, or from standard input as -.
+
+    Without JSON, "by: text" is a turn, and any other text is a fact to claim.
+    """
+
+    name = "json"
+
+    def __init__(self, members: Mapping[str, Schema]) -> None:
+        """Take the members that the schema of the argument names."""
+        self._members = members
+
+    @override
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[Any]:
+        text = value.strip()
+        if text == "-":
+            text = sys.stdin.read().strip()
+        elif text.startswith("@"):
+            text = Path(text[1:]).read_text("utf-8", "replace").strip()
+        if text.startswith(("{", "[")):
+            try:
+                data = decode_json(text.encode())
+            except (ValueError, RecursionError) as error:
+                message = f"{visible_line(text[:80])} is not JSON: {error}"
+                raise click.BadParameter(message, ctx, param) from error
+            return data if isinstance(data, list) else [data]
+        if "says" in self._members and text:
+            return [{"kind": "fact", "says": text}]
+        by, _, words = text.partition(":")
+        if "by" in self._members and by.strip() and words.strip():
+            return [{"by": by.strip(), "text": words.strip()}]
+        form = "'NAME: WORDS' or " if "by" in self._members else ""
+        message = f"'{visible_line(text[:80])}' is not {form}a JSON object."
+        raise click.BadParameter(message, ctx, param)
+
+
 def _argument(name: str, schema: Schema, *, required: bool, last: bool) -> click.Argument:
     said = {"text": "WORDS", "since": "WHEN", "of": "NAME", "about": "NAME"}
+    listed = schema.get("type") == "array"
     return click.Argument(
         [name],
-        type=_type(schema),
+        type=_type(schema.get("items", schema) if listed else schema),
         required=required,
         nargs=-1 if last else 1,
         metavar=said.get(name, name.upper()),
@@ -219,16 +274,22 @@ def _option_name(name: str) -> str:
 def _option(name: str, schema: Schema) -> click.Option:
     flag = schema.get("type") == "boolean"
     listed = schema.get("type") == "array"
+    inner = IN_FILE if name == "file" else _type(schema.get("items", schema) if listed else schema)
     return click.Option(
         [_option_name(name), name],
-        type=None if flag else _type(schema.get("items", schema) if listed else schema),
+        type=None if flag else inner,
         is_flag=flag,
         multiple=listed,
-        help=schema.get("description"),
+        help=_FILE_HELP if name == "file" else schema.get("description"),
     )
 
 
+_FILE_HELP: Final = "File of this machine to record; its type is that of its name."
+
+
 def _type(schema: Schema) -> click.ParamType[Any]:
+    if schema.get("type") == "object":
+        return _Object(schema.get("properties", {}))
     if "enum" in schema:
         return click.Choice(schema["enum"])
     return click.INT if schema.get("type") == "integer" else click.STRING
@@ -244,7 +305,18 @@ def _arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
         words = isinstance(value, tuple)
         is_text = properties[name].get("type") == "string"
         found[name] = " ".join(value) if words and is_text else list(value) if words else value
-    return found
+        if properties[name].get("items", {}).get("type") == "object":
+            found[name] = [each for given_list in value for each in given_list]
+    if found.get("text") == "-":
+        found["text"] = sys.stdin.read()
+    return found if "file" not in found else _with_file(found, found["file"])
+
+
+def _with_file(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the arguments with the content of the file, and its name and type unless given."""
+    mime_type = guess_type(file.name)[0] or "application/octet-stream"
+    data = b64encode(file.read_bytes()).decode()
+    return {"title": file.name, "mime_type": mime_type, **given, "file": data}
 
 
 find = _command(
@@ -288,6 +360,41 @@ changes = _command(
     "List what was written since a time, a date or a cursor; without WHEN, the newest.",
     "",
     "2026-01-31",
+)
+context = _command(
+    "context",
+    "context",
+    "of",
+    "Write a brief for a model: about a scene, an entity or a question, within a token budget.",
+    "Hilde --question 'Does she own the lighthouse?' --tokens 400",
+    "--question 'Who owns the lighthouse?' --space Saltmere",
+)
+tell_words = _command(
+    "tell",
+    "tell",
+    "text",
+    (
+        "Record a text, turns, a file or records, unchanged, and print ids to cite in propose. "
+        "WORDS can be - for standard input. A turn is 'NAME: WORDS' or a JSON object, and a "
+        "record is a JSON object; @FILE or - reads a JSON list of them."
+    ),
+    "The lighthouse is mine. --title 'Letter from Hilde' --space Saltmere",
+    "--scene 'The quay' --turns 'gm: It rains.' --turns 'Ben: I wait.' --space Saltmere",
+    "--file contract.pdf --space account",
+    """--records '{"type": "person", "name": "Hilde", "phone": "030 1234"}' --space account""",
+)
+propose = _command(
+    "propose",
+    "propose",
+    "claims",
+    (
+        "Propose claims, and print the verdict on each. CLAIMS are facts in words or JSON objects, "
+        "each in quotes; @FILE or - reads a JSON list of them. Exit code 1: a claim was not "
+        "accepted."
+    ),
+    "'Hilde owns the lighthouse.' --evidence 'Letter from Hilde'",
+    "@claims.json --space Saltmere --dry-run",
+    """'{"kind": "state", "of": "Hilde", "tags": ["wounded"]}' --said 'Hilde fell.'""",
 )
 proposals = _command(
     "proposals",
