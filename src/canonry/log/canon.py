@@ -6,63 +6,19 @@ the changes. Views rebuilt from the log therefore equal views that were kept up 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
+from canonry.log import entries as log
 from canonry.log.commits import Commit, stamped
-from canonry.log.entries import (
-    THING_KINDS,
-    AudienceChanged,
-    CallUndone,
-    CausesLinked,
-    ConflictWaived,
-    EntitiesMerged,
-    EntitiesUnmerged,
-    EntityRetconned,
-    EntityRetold,
-    Entry,
-    Erased,
-    EventRetconned,
-    EvidenceLinked,
-    FactRead,
-    FactResumed,
-    FactRetconned,
-    FactSuperseded,
-    FileAttached,
-    KeysDisowned,
-    Made,
-    ProposalDecided,
-    ProposalDeferred,
-    Redacted,
-    RelationDetailed,
-    RelationEnded,
-    RelationResumed,
-    RelationRetconned,
-    Restored,
-    SaidAt,
-    SceneCompleted,
-    SceneDated,
-    SceneExtended,
-    SceneMoved,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
-    SpaceRevised,
-    StoryMoved,
-    Thing,
-    ThingDraft,
-    Tombstone,
-    Withdrawn,
-)
 from canonry.log.folding import Folding, merge, unmerge
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
-from canonry.log.items.scenes import Scene, SceneDraft, Story, StoryStatus, TurnDraft
+from canonry.log.items.scenes import Memory, Scene, SceneDraft, Story, StoryStatus, TurnDraft
 from canonry.log.items.sources import Source
 from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, reveal, unsay
 from canonry.values.fields import revised, spread
-from canonry.values.ids import EntityId, EventId, ObservationId, Space
+from canonry.values.ids import Space
 from canonry.values.json_values import UNSET, read_value
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
@@ -74,11 +30,11 @@ __all__ = ["BESIDE_ROUNDS", "Changes", "beside", "fold", "ids_of", "needs"]
 class Changes:
     """The effects of a commit: the changed items and the touched keys."""
 
-    things: Mapping[str, Thing]
+    things: Mapping[str, log.Thing]
     touched: frozenset[str]
 
 
-def needs(entries: Iterable[Entry]) -> frozenset[str]:
+def needs(entries: Iterable[log.Entry]) -> frozenset[str]:
     """Return the ids of all items that folding `entries` reads."""
     wanted: set[str] = set()
     for entry in entries:
@@ -86,25 +42,25 @@ def needs(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def ids_of(entry: Entry) -> tuple[str, ...]:
+def ids_of(entry: log.Entry) -> tuple[str, ...]:
     """Return the items that `entry` is about, its own first. Erasing keeps these ids readable."""
     ids: tuple[str, ...]
     match entry:
-        case Made(thing=thing):
+        case log.Made(thing=thing):
             ids = (thing.id, *_context(thing))
-        case EntitiesMerged():
+        case log.EntitiesMerged():
             ids = (entry.kept, entry.merged, *entry.members)
-        case EntitiesUnmerged():
+        case log.EntitiesUnmerged():
             ids = (entry.kept, entry.separated, *entry.remaining)
-        case CausesLinked():
+        case log.CausesLinked():
             ids = (entry.cause, entry.effect)
-        case EntityRetold():
+        case log.EntityRetold():
             ids = (entry.entity_id, *entry.standing, *entry.family)
-        case Withdrawn() | Erased():
+        case log.Withdrawn() | log.Erased():
             ids = entry.targets
-        case CallUndone():
+        case log.CallUndone():
             ids = (entry.commit_id, *entry.targets)
-        case Redacted():
+        case log.Redacted():
             ids = entry.ids
         case _:
             some: Any = entry
@@ -112,7 +68,7 @@ def ids_of(entry: Entry) -> tuple[str, ...]:
     return ids
 
 
-def _context(draft: ThingDraft) -> tuple[str, ...]:
+def _context(draft: log.ThingDraft) -> tuple[str, ...]:
     match draft:
         case ObservationDraft():
             return (draft.entity_id,)
@@ -126,7 +82,7 @@ def _context(draft: ThingDraft) -> tuple[str, ...]:
             return ()
 
 
-def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
+def fold(commit: Commit, loaded: Mapping[str, log.Thing]) -> Changes:
     """Return the effects of `commit`, given the existing items that it reads.
 
     `loaded` holds the items that `needs(commit.entries)` names, and those that `beside` names next.
@@ -140,38 +96,36 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+def _apply(folding: Folding, entry: log.Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
     match entry:
-        case Made(thing=draft):
+        case log.Made(thing=draft):
             _make(folding, draft)
-        case SpaceRevised():
-            _revise_space(folding, entry)
-        case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
+        case log.EntityRetconned() | log.RelationRetconned():
             _retcon(folding, entry)
-        case EntitiesMerged():
+        case log.FactRetconned() | log.EventRetconned():
+            _retcon(folding, entry)
+        case log.EntitiesMerged():
             merge(folding, entry)
-        case EntitiesUnmerged():
+        case log.EntitiesUnmerged():
             unmerge(folding, entry)
-        case KeysDisowned() | EntityRetold():
+        case log.KeysDisowned() | log.EntityRetold():
             unsay(folding, entry)
-        case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
+        case log.RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
             folding.end(relation_id, Relation, entry.audience, until=until, by=next_one)
-        case RelationResumed(relation_id=relation_id):
+        case log.RelationResumed(relation_id=relation_id):
             folding.resume(relation_id, Relation, entry.audience, entry.fallen)
-        case RelationDetailed():
+        case log.RelationDetailed():
             _detail(folding, entry)
-        case FileAttached(source_id=source_id, file=file):
+        case log.FileAttached(source_id=source_id, file=file):
             folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
-        case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
+        case log.FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
             folding.end(fact_id, Fact, entry.audience, until=until, by=heir)
-        case FactResumed(fact_id=fact_id):
+        case log.FactResumed(fact_id=fact_id):
             folding.resume(fact_id, Fact, entry.audience, entry.fallen)
-        case FactRead(fact_id=fact_id, reader=reader, statements=statements):
-            folding.change(fact_id, Fact, reader=reader, statements=statements)
-        case CausesLinked(cause=cause, effect=effect):
+        case log.CausesLinked(cause=cause, effect=effect):
             if not folding.learn_more(cause, entry.audience, causes=(effect,)):
                 folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
-        case EvidenceLinked(thing_id=thing_id, evidence=cited):
+        case log.EvidenceLinked(thing_id=thing_id, evidence=cited):
             again = {} if entry.again is None else {"again": (entry.again,)}
             if not folding.learn_more(thing_id, entry.audience, evidence=(cited,), **again):
                 folding.develop(
@@ -179,34 +133,48 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
                     Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
                     lambda thing: _supported(thing, entry),
                 )
-        case StoryMoved(story_id=story_id, status=story_status):
-            folding.change(story_id, Story, status=story_status)
-        case SceneMoved() | SceneNoted() | SceneDated() | SceneStaged() | ScenePlaced():
+        case log.SceneMoved() | log.SceneStaged() | log.SceneCompleted() | log.SceneExtended():
             play(folding, entry)
-        case SceneSummarised() | SceneCompleted() | SceneExtended() | SaidAt():
-            play(folding, entry)
-        case ProposalDecided() | ProposalDeferred() | ConflictWaived():
+        case log.ProposalDecided() | log.ProposalDeferred() | log.ConflictWaived():
             _review(folding, entry)
-        case AudienceChanged():
+        case log.AudienceChanged():
             reveal(folding, entry)
-        case Restored() | CallUndone():
+        case log.Restored() | log.CallUndone():
             _restore(folding, entry)
-        case Withdrawn(targets=targets) | Erased(targets=targets):
+        case log.Withdrawn(targets=targets) | log.Erased(targets=targets):
             for target in targets:
                 _bury(folding, target)
-        case Redacted():
+        case log.Redacted():
             _redacted(folding, entry)
+        case _:
+            fields = spread(entry)  # the first one names the item
+            folding.change(fields.pop(next(iter(fields))), _SET_ON[type(entry)], **fields)
 
 
-def _review(folding: Folding, entry: ProposalDecided | ProposalDeferred | ConflictWaived) -> None:
+_SET_ON: Final[Mapping[type, Any]] = {
+    log.SpaceRevised: Space,
+    log.FactRead: Fact,
+    log.StoryMoved: Story,
+    log.SceneNoted: Scene,
+    log.SceneDated: Scene,
+    log.ScenePlaced: Scene,
+    log.SceneSummarised: Scene,
+    log.SaidAt: Scene | Memory | Source,
+}
+"""The kind of item in which an entry sets the fields that have the same names in both."""
+
+
+def _review(
+    folding: Folding, entry: log.ProposalDecided | log.ProposalDeferred | log.ConflictWaived
+) -> None:
     match entry:
-        case ProposalDecided(proposal_id=proposal_id, decision=decision):
+        case log.ProposalDecided(proposal_id=proposal_id, decision=decision):
             dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
-        case ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
+        case log.ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
             told = Decision(**spread(ruling), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, review=told)
-        case ConflictWaived(proposal_id=proposal_id, other=other):
+        case log.ConflictWaived(proposal_id=proposal_id, other=other):
             folding.develop(
                 proposal_id,
                 Proposal,
@@ -214,7 +182,7 @@ def _review(folding: Folding, entry: ProposalDecided | ProposalDeferred | Confli
             )
 
 
-def _make(folding: Folding, draft: ThingDraft) -> None:
+def _make(folding: Folding, draft: log.ThingDraft) -> None:
     counted: dict[str, Any] = {}
     match draft:
         case TurnDraft():
@@ -261,7 +229,7 @@ def _enter_story(folding: Folding, scene: SceneDraft) -> dict[str, Any]:
     return {"story_place": story.position, "reached": reached}
 
 
-def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:
+def _supported(thing: Any, entry: log.EvidenceLinked) -> dict[str, Any]:
     changes: dict[str, Any] = {"evidence": (*thing.evidence, entry.evidence)}
     if entry.again is not None:
         changes = {} if entry.evidence in thing.evidence else changes
@@ -270,37 +238,30 @@ def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:
 
 
 def _retcon(
-    folding: Folding, entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned
+    folding: Folding,
+    entry: log.EntityRetconned | log.RelationRetconned | log.FactRetconned | log.EventRetconned,
 ) -> None:
     fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
     (own,) = ids_of(entry)
-    if isinstance(entry, EntityRetconned):
+    if isinstance(entry, log.EntityRetconned):
         folding.change(own, Entity, **fallen)
         return
-    kind = {RelationRetconned: Relation, FactRetconned: Fact, EventRetconned: Event}[type(entry)]
+    kind = {log.RelationRetconned: Relation, log.FactRetconned: Fact, log.EventRetconned: Event}[
+        type(entry)
+    ]
     folding.learn(own, kind, entry.audience, retcon_reason=entry.reason, **fallen)
 
 
-def _restore(folding: Folding, entry: Restored | CallUndone) -> None:
-    if isinstance(entry, CallUndone):
+def _restore(folding: Folding, entry: log.Restored | log.CallUndone) -> None:
+    if isinstance(entry, log.CallUndone):
         return  # the other entries of its commit take the call back
-    if (kind := type(folding.get(entry.thing_id))) is not Tombstone:
+    if (kind := type(folding.get(entry.thing_id))) is not log.Tombstone:
         hints = get_type_hints(kind)
         fields = {name: read_value(e, hints[name]) for name, e in entry.fields.items()}
         folding.learn(entry.thing_id, kind, entry.audience, **fields)
 
 
-def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
-    folding.change(
-        entry.space_id,
-        Space,
-        name=entry.name,
-        description=entry.description,
-        properties=entry.properties,
-    )
-
-
-def _detail(folding: Folding, entry: RelationDetailed) -> None:
+def _detail(folding: Folding, entry: log.RelationDetailed) -> None:
     now = folding.commit.recorded_at
 
     def grow(relation: Relation) -> Mapping[str, Any]:
@@ -317,36 +278,26 @@ def _detail(folding: Folding, entry: RelationDetailed) -> None:
 def _bury(folding: Folding, thing_id: str) -> None:
     thing = folding.get(thing_id)
     if thing is not None:
-        was = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+        was = thing.was if isinstance(thing, log.Tombstone) else log.THING_KINDS[type(thing)]
         _put_tombstone(folding, thing_id, was)
 
 
-def _redacted(folding: Folding, entry: Redacted) -> None:
+def _redacted(folding: Folding, entry: log.Redacted) -> None:
     """Apply what the ids alone tell, so that the entries that remain fold as before."""
-    match entry.kind, entry.ids:
+    ids: Any = entry.ids
+    match entry.kind, ids:
         case "event.causes_linked", (cause, effect):
-            _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
+            _apply(folding, log.CausesLinked(cause=cause, effect=effect))
         case "entity.merged", (kept, merged, *members):
-            others = tuple(map(EntityId, members))
-            merge(
-                folding,
-                EntitiesMerged(
-                    kept=EntityId(kept), merged=EntityId(merged), members=others, reason=""
-                ),
-            )
+            others = tuple(members)
+            merge(folding, log.EntitiesMerged(kept=kept, merged=merged, members=others, reason=""))
         case "entity.unmerged", (kept, separated, *remaining):
-            others = tuple(map(EntityId, remaining))
-            unmerge(
-                folding,
-                EntitiesUnmerged(
-                    kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""
-                ),
-            )
+            ends = {"kept": kept, "separated": separated, "remaining": tuple(remaining)}
+            unmerge(folding, log.EntitiesUnmerged(**ends, reason=""))
         case "space.withdrawn", targets:
-            _apply(folding, Withdrawn(targets=targets, reason=""))
+            _apply(folding, log.Withdrawn(targets=targets, reason=""))
         case "entity.retold", (thing_id, *said):
-            standing = tuple(map(ObservationId, said))
-            unsay(folding, EntityRetold(entity_id=EntityId(thing_id), standing=standing))
+            unsay(folding, log.EntityRetold(entity_id=thing_id, standing=tuple(said)))
         case kind, (thing_id, *context) if kind.endswith(".made"):
             noun = kind.removesuffix(".made")
             if noun in {"turn", "proposal"} and context:
@@ -359,7 +310,7 @@ def _redacted(folding: Folding, entry: Redacted) -> None:
 def _put_tombstone(folding: Folding, thing_id: str, kind: str) -> None:
     position = folding.commit.position
     folding.put(
-        Tombstone(
+        log.Tombstone(
             id=thing_id,
             space=folding.commit.space,
             was=kind,

@@ -549,14 +549,7 @@ Entry: TypeAlias = (
     | CausesLinked
     | EvidenceLinked
     | StoryMoved
-    | SceneMoved
-    | SceneNoted
-    | SceneDated
-    | SceneStaged
-    | ScenePlaced
-    | SceneSummarised
-    | SceneCompleted
-    | SceneExtended
+    | SceneEntry
     | ProposalDecided
     | ProposalDeferred
     | ConflictWaived

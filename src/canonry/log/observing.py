@@ -9,8 +9,8 @@ from canonry.log import entries as log
 from canonry.log.folding import Folding, bearer_key, keep_members
 from canonry.log.items.entities import NEVER_SEEN, Entity, EntityDraft, EntityVeil, Sightings, alone
 from canonry.log.items.proposals import ProposalDraft
-from canonry.log.items.scenes import Memory, Scene, SceneStatus, TurnDraft
-from canonry.log.items.sources import SnippetDraft, Source
+from canonry.log.items.scenes import Scene, SceneStatus, TurnDraft
+from canonry.log.items.sources import SnippetDraft
 from canonry.log.items.veils import tells_of, veiled
 from canonry.log.schemas.identity_keys import KeyReader, borne_by
 from canonry.log.schemas.narrative import policy_of
@@ -254,46 +254,26 @@ def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyR
     return folding.readers[name]
 
 
-def play(folding: Folding, entry: log.SceneEntry | log.SaidAt) -> None:
+def play(
+    folding: Folding,
+    entry: log.SceneMoved | log.SceneStaged | log.SceneCompleted | log.SceneExtended,
+) -> None:
     """Apply an entry to its scene."""
+    now = folding.commit.recorded_at
     match entry:
         case log.SceneMoved(scene_id=scene_id, status=status):
-            now = folding.commit.recorded_at
             folding.change(scene_id, Scene, status=status, updated_at=now)
-        case log.SceneNoted(scene_id=scene_id, gm_notes=notes):
-            folding.change(scene_id, Scene, gm_notes=notes)
-        case log.SceneDated(scene_id=scene_id, time_ref=time_ref, time_words=words):
-            folding.change(scene_id, Scene, time_ref=time_ref, time_words=words)
         case log.SceneStaged():
             folding.develop(entry.scene_id, Scene, partial(_cast, entry))
-        case log.ScenePlaced(scene_id=scene_id, location_ref=place):
-            folding.change(scene_id, Scene, location_ref=place)
-        case log.SceneSummarised(scene_id=scene_id, summary=summary):
-            folding.change(scene_id, Scene, summary=summary)
-        case log.SaidAt(thing_id=thing_id, said_at=said_at):
-            spoken: Any = Scene | Memory | Source
-            folding.change(thing_id, spoken, said_at=said_at)
-        case log.SceneCompleted():
-            _complete(folding, entry)
+        case log.SceneCompleted(scene_id=scene_id, outcomes=outcomes, summary=summary):
+            told = {"status": SceneStatus.COMPLETED, "outcomes": outcomes, "summary": summary}
+            folding.change(scene_id, Scene, **told, updated_at=now, completed_at=now)
         case log.SceneExtended(scene_id=scene_id, outcomes=more):
             folding.develop(
                 scene_id,
                 Scene,
                 lambda scene: {"outcomes": tuple(dict.fromkeys((*scene.outcomes, *more)))},
             )
-
-
-def _complete(folding: Folding, entry: log.SceneCompleted) -> None:
-    now = folding.commit.recorded_at
-    folding.change(
-        entry.scene_id,
-        Scene,
-        status=SceneStatus.COMPLETED,
-        outcomes=entry.outcomes,
-        summary=entry.summary,
-        updated_at=now,
-        completed_at=now,
-    )
 
 
 def _cast(entry: log.SceneStaged, scene: Scene) -> Mapping[str, Any]:
