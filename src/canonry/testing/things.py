@@ -21,11 +21,12 @@ from canonry.log.items.scenes import (
     Turn,
 )
 from canonry.log.items.sources import InterpretationRun, RunStatus, Snippet, Source, SourceType
+from canonry.log.schemas.catalog_tables import RELATIONS, Joint
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, EntityType
 from canonry.log.schemas.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
 from canonry.readmodels.catalog import TABLE_OF, item_fields, item_id, relation_id
 from canonry.values.fields import narrowed
-from canonry.values.ids import EntityId, ObservationId, RelationId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, RelationId, Space, SpaceId, SpaceKind
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
@@ -39,16 +40,16 @@ T = TypeVar("T")
 NEVER: Final = Instant(0)
 
 
-def ident(name: str) -> str:
+def ident(name: str) -> Any:
     """Return the UUID for a name."""
     digest = sha256(name.encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-a{digest[15:18]}-{digest[18:30]}"
 
 
-MIDDLE_EARTH: Final = SpaceId(ident("space"))
+MIDDLE_EARTH: Final = ident("space")
 """The default space of items."""
 
-ELSEWHERE: Final = SpaceId(ident("elsewhere"))
+ELSEWHERE: Final = ident("elsewhere")
 HERE: Final = frozenset((MIDDLE_EARTH,))
 
 _USUAL: Final[Mapping[str, Any]] = {
@@ -176,7 +177,7 @@ def a_relation(name: str, from_name: str, to_name: str, **changes: Any) -> Relat
 
 def _about(involved: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the fields of a fact or event about the entities with these names."""
-    entities = tuple(EntityId(ident(one)) for one in involved)
+    entities = tuple(ident(one) for one in involved)
     return {"involved": entities, "confidence": 0.9, "evidence": evidence()}
 
 
@@ -265,7 +266,7 @@ def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> Mem
 #
 # A contract shows the id `ident(name)` for an item.
 
-PROJECT: Final = SpaceId(ident("project"))
+PROJECT: Final = ident("project")
 """The default project of items."""
 
 THEN: Final = "2025-01-15T12:00:00.000Z"
@@ -285,11 +286,9 @@ def an_item(
     return made(entity, _seen(name, kind, project, values, label="first"))
 
 
-def a_revised_item(
-    name: str, kind: str = "concept", *, project: SpaceId = PROJECT, **values: Any
-) -> Observation:
+def a_revised_item(name: str, kind: str = "concept", **values: Any) -> Observation:
     """Return another observation of an item, with all its values."""
-    return _seen(name, kind, project, values, label=repr(sorted(values.items())))
+    return _seen(name, kind, PROJECT, values, label=repr(sorted(values.items())))
 
 
 def an_item_id(name: str, kind: str = "concept", *, project: SpaceId = PROJECT) -> EntityId:
@@ -297,32 +296,25 @@ def an_item_id(name: str, kind: str = "concept", *, project: SpaceId = PROJECT) 
     return item_id(project, kind, ident(name))
 
 
-def a_link(
-    name: str,
-    rel_type: str,
-    source: tuple[str, str],
-    target: tuple[str, str],
-    *,
-    project: SpaceId = PROJECT,
-) -> Relation:
-    """Return a relation between two items, each given as (kind, name)."""
-    (from_kind, from_name), (to_kind, to_name) = source, target
+def a_link(name: str, rel_type: str, source: str, target: str) -> Relation:
+    """Return a relation between two items; unlisted types of relations join concepts."""
+    joint = RELATIONS.get(rel_type, Joint(source="concept", target="concept"))
     return a_relation(
         name,
         "",
         "",
-        id=RelationId(a_link_id(name, project=project)),
-        space=project,
+        id=a_link_id(name),
+        space=PROJECT,
         rel_type=rel_type,
-        from_id=an_item_id(from_name, from_kind, project=project),
-        to_id=an_item_id(to_name, to_kind, project=project),
+        from_id=an_item_id(source, joint.source),
+        to_id=an_item_id(target, joint.target),
         properties={"id": ident(name), "createdAt": THEN},
     )
 
 
-def a_link_id(name: str, *, project: SpaceId = PROJECT) -> str:
+def a_link_id(name: str) -> RelationId:
     """Return the id of a relation's item in the log."""
-    return relation_id(project, ident(name), 0)
+    return RelationId(relation_id(PROJECT, ident(name), 0))
 
 
 def _seen(
@@ -334,16 +326,11 @@ def _seen(
     row["id"] = ident(name)
     title, told, properties = item_fields(table, row)
     own = {PROPERTY_PREFIX + key: value for key, value in sorted(properties.items())}
-    return Observation(
-        id=ObservationId(ident(f"{project}/{kind}/{name}/{label}")),
+    return an_observation(
+        "",
+        f"{project}/{kind}/{name}/{label}",
         space=project,
         entity_id=an_item_id(name, kind, project=project),
         fields={DESCRIPTION: told, NAME: title, **own},
         authority=Authority.SOURCE,
-        confidence=1.0,
-        evidence=(),
-        observed_at=None,
-        recorded_at=Instant(0),
-        position=1,
-        changed_at=1,
     )

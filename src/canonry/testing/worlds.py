@@ -12,7 +12,7 @@ from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import SALT_BYTES
 from canonry.readmodels.ports.state import State
 from canonry.testing.things import MIDDLE_EARTH, a_space, ident, made
-from canonry.values.ids import CommitId, SpaceId
+from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant
 from canonry.values.provenance import Actor
 
@@ -71,11 +71,7 @@ ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
 def a_draft(name: str, entries: Iterable[Entry], *, space: SpaceId = MIDDLE_EARTH) -> Draft:
     """Return a draft whose commit id derives from `name`."""
     return Draft(
-        id=CommitId(ident(f"commit/{name}")),
-        space=space,
-        actor=ACTOR,
-        tool="test",
-        entries=tuple(entries),
+        id=ident(f"commit/{name}"), space=space, actor=ACTOR, tool="test", entries=tuple(entries)
     )
 
 

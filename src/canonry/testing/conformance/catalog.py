@@ -36,7 +36,6 @@ from canonry.testing.things import (
 )
 from canonry.testing.worlds import Scribe, an_append
 from canonry.values.errors import NotFound
-from canonry.values.ids import RelationId, SpaceId
 
 RELATES: Final = "CONCEPT_RELATES_TO_CONCEPT"
 USES: Final = "GUIDE_USES_CONCEPT"
@@ -73,17 +72,16 @@ async def linked(backend: Backend, *pairs: tuple[str, str], **more: Any) -> Scri
 
 def link(source: str, target: str, rel_type: str = RELATES) -> Any:
     """Return a relation between two concepts, or from a guide, with an id from its ends."""
-    kind = "guide" if rel_type == USES else "concept"
-    return a_link(f"{source}{target}{rel_type}", rel_type, (kind, source), ("concept", target))
+    return a_link(f"{source}{target}{rel_type}", rel_type, source, target)
 
 
 def ended(source: str, target: str) -> RelationEnded:
     """Return the entry that ends the relation between two concepts."""
-    link_id = RelationId(a_link_id(f"{source}{target}{RELATES}"))
+    link_id = a_link_id(f"{source}{target}{RELATES}")
     return RelationEnded(relation_id=link_id, until=None, superseded_by=None, reason="")
 
 
-OTHER: Final = SpaceId(ident("other project"))
+OTHER: Final = ident("other project")
 _TITLES: Final = json.loads(files(__package__).joinpath("titles.json").read_text("utf-8"))
 TITLES: Final[tuple[str, ...]] = tuple(_TITLES["titles"])
 SOUGHT: Final = {text: set[str](titles) for text, titles in _TITLES["sought"].items()}
@@ -118,11 +116,9 @@ class CatalogContract(Contract):
         """
         scribe = await linked(backend, ("a", "b"), ("a", "c"), ("c", "a"), ("a", "a"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
-        await scribe.make(
-            a_link("s", "CONCEPT_REFERENCES_SOURCE", ("concept", "a"), ("sourceItem", "item"))
-        )
+        await scribe.make(a_link("s", "CONCEPT_REFERENCES_SOURCE", "a", "item"))
         await scribe.write(ended("a", "b"))
-        await scribe.make(a_link("k", "KNOWS", ("concept", "a"), ("concept", "b")))
+        await scribe.make(a_link("k", "KNOWS", "a", "b"))
 
         entry = await backend.canon.catalog.entry(PROJECT, ident("a"))
 
@@ -137,7 +133,7 @@ class CatalogContract(Contract):
         """
         scribe = await linked(backend, ("a", "b"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
-        other = SpaceId(ident("other"))
+        other = ident("other")
         foreign = Scribe(backend.canon, name="other", space=other)
         await foreign.make(a_project("other"))
         await foreign.write(*an_item("foreign", project=other))
@@ -153,7 +149,7 @@ class CatalogContract(Contract):
 
         assert len(told) == 1
         with pytest.raises(NotFound, match=r"^project\.unknown:"):
-            await catalog.entry(SpaceId(ident("nowhere")), ident("a"))
+            await catalog.entry(ident("nowhere"), ident("a"))
 
     @requirement("catalog:graph:steps", because="Equal queries have equal answers.")
     async def test_nodes_have_the_least_steps(self, backend: Backend) -> None:
@@ -187,9 +183,7 @@ class CatalogContract(Contract):
             backend, ("a", "b"), ("b", "a"), ("a", "c"), ("b", "c"), ("a", "a"), guide=guide
         )
         await scribe.make(link("g", "a", USES))
-        await scribe.make(
-            a_link("also", "GUIDE_EXPLAINS_CONCEPT", ("guide", "g"), ("concept", "a"))
-        )
+        await scribe.make(a_link("also", "GUIDE_EXPLAINS_CONCEPT", "g", "a"))
         told = [("a", "b"), ("b", "a"), ("a", "c"), ("a", "a")]
         near = {(ident(x), ident(y), RELATES) for x, y in told}
         near |= {(ident("g"), ident("a"), kind) for kind in (USES, "GUIDE_EXPLAINS_CONCEPT")}
@@ -232,9 +226,7 @@ class CatalogContract(Contract):
         """
         scribe = await linked(backend, ("a", "b"), ("b", "c"))
         await scribe.write(*an_item("c", "sourceItem", url="x"))
-        await scribe.make(
-            a_link("s", "CONCEPT_REFERENCES_SOURCE", ("concept", "a"), ("sourceItem", "c"))
-        )
+        await scribe.make(a_link("s", "CONCEPT_REFERENCES_SOURCE", "a", "c"))
 
         one = await around(backend, "a", depth=1)
         await scribe.write(Erased(targets=(an_item_id("b"),), reason=""))
@@ -273,7 +265,7 @@ class CatalogContract(Contract):
         """Projects are sorted by name without regard to case, name and id, up to the limit."""
         names = ("beta", "Alpha", "alpha", "\u00c4rger", "Beta", "zoo")
         for name in names:
-            await Scribe(backend.canon, name=name, space=SpaceId(ident(name))).make(a_project(name))
+            await Scribe(backend.canon, name=name, space=ident(name)).make(a_project(name))
         await Scribe(backend.canon).open("no project")
 
         told = await backend.canon.catalog.projects(None, limit=100)
@@ -292,7 +284,7 @@ class CatalogContract(Contract):
         other = a_project("other project")
         await Scribe(backend.canon, name="other", space=OTHER).make(other)
         await Scribe(backend.canon).open("universe")
-        spaces = frozenset((OTHER, a_space("universe").id, SpaceId(ident("nothing"))))
+        spaces = frozenset((OTHER, a_space("universe").id, ident("nothing")))
 
         told = await backend.canon.catalog.projects(spaces, limit=100)
 
@@ -367,7 +359,7 @@ class CatalogContract(Contract):
         assert await titles(backend, "here") == ["here"]
         for stranger in ("universe", "nothing"):
             with pytest.raises(NotFound, match=r"^project\.unknown:"):
-                await titles(backend, "here", project=SpaceId(ident(stranger)))
+                await titles(backend, "here", project=ident(stranger))
 
     @requirement("catalog:search:follows", because="A view derives from the records.")
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:
@@ -394,9 +386,7 @@ class CatalogContract(Contract):
         """
         scribe = await a_catalog(backend, "one", "two")
         await scribe.write(*an_item("item", "sourceItem", url="https://example.org"))
-        link = a_link(
-            "link", "CONCEPT_RELATES_TO_CONCEPT", ("concept", "item 0"), ("concept", "item 1")
-        )
+        link = a_link("link", RELATES, "item 0", "item 1")
         await scribe.make(link)
         catalog = backend.canon.catalog
 
@@ -410,10 +400,8 @@ class CatalogContract(Contract):
         turned = (link.to_id, link.rel_type, link.from_id)
         assert await catalog.joined([triple, turned]) == {triple: link.id}
 
-        ended = RelationId(a_link_id("link"))
-        await scribe.write(
-            RelationEnded(relation_id=ended, until=None, superseded_by=None, reason="")
-        )
+        end = RelationEnded(relation_id=link.id, until=None, superseded_by=None, reason="")
+        await scribe.write(end)
         assert await catalog.joined([triple]) == {}
 
     @requirement("catalog:items:paged", because="An export must not miss a row.")
@@ -421,10 +409,7 @@ class CatalogContract(Contract):
         """`items` and `relations_from` return everything once, in order, page by page."""
         names = [f"item {n}" for n in range(7)]
         scribe = await a_catalog(backend, *names)
-        links = [
-            a_link(f"l{n}", "CONCEPT_RELATES_TO_CONCEPT", ("concept", names[0]), ("concept", to))
-            for n, to in enumerate(names)
-        ]
+        links = [a_link(f"l{n}", RELATES, names[0], to) for n, to in enumerate(names)]
         await scribe.append([an_append("links", made(*links), space=PROJECT)])
         catalog = backend.canon.catalog
         words, relations = list[str](), list[str]()

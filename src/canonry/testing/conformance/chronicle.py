@@ -3,33 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from canonry.log import entries as log
 from canonry.log.commits import Draft
-from canonry.log.entries import (
-    CausesLinked,
-    EntitiesMerged,
-    EntitiesUnmerged,
-    EntityRetconned,
-    Entry,
-    Erased,
-    EventRetconned,
-    EvidenceLinked,
-    FactRetconned,
-    FactSuperseded,
-    ProposalDecided,
-    RelationEnded,
-    RelationRetconned,
-    SaidAt,
-    SceneCompleted,
-    SceneDated,
-    SceneExtended,
-    SceneMoved,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
-    SpaceRevised,
-    StoryMoved,
-)
+from canonry.log.entries import Entry
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import Constraint
 from canonry.log.items.proposals import ProposalStatus, ProposalType
@@ -70,18 +46,7 @@ from canonry.testing.things import (
     made,
 )
 from canonry.testing.worlds import a_draft, an_append
-from canonry.values.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SpaceId,
-    SpaceKind,
-    StoryId,
-)
+from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Fragment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
@@ -89,10 +54,6 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceK
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
 """The text of the memory called `secret`. It occurs nowhere else."""
-
-
-def _entity(name: str) -> EntityId:
-    return EntityId(ident(name))
 
 
 def _opening() -> Iterator[tuple[Entry, ...]]:
@@ -105,7 +66,7 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
         *a_named("Sam", tags=("alive",)),
         *a_named("frodo", entity_type=EntityType.OBJECT),
         *a_named("Hobbit", entity_class=EntityClass.ARCHETYPE),
-        *a_named("Shire", entity_type=EntityType.LOCATION, derives_from=_entity("Hobbit")),
+        *a_named("Shire", entity_type=EntityType.LOCATION, derives_from=ident("Hobbit")),
     )
     yield (
         *a_named("Strider", tags=("alive", "hidden")),
@@ -135,7 +96,7 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
 def _records() -> Iterator[tuple[Entry, ...]]:
     """Yield records read by a schema. A later one has another date and additional fields."""
     told = evidence("ledger", EvidenceKind.SOURCE)
-    first = a_record("bill 1", "said 1", due=1, priority=0, run_id=RunId(ident("run")))
+    first = a_record("bill 1", "said 1", due=1, priority=0, run_id=ident("run"))
     second = a_record("bill 2", "said 2", due=1)
     yield made(
         a_schema("bill"),
@@ -159,13 +120,13 @@ def _records() -> Iterator[tuple[Entry, ...]]:
 def _play() -> Iterator[tuple[Entry, ...]]:
     yield made(
         a_story(theme="loss", premise=TEXTS[2], start_time_ref=Instant(0)),
-        a_story("arc", story_type=StoryType.ARC, parent_id=StoryId(ident("story"))),
-        a_scene(participants=(_entity("Frodo"), _entity("Sam")), location_ref=_entity("Shire")),
+        a_story("arc", story_type=StoryType.ARC, parent_id=ident("story")),
+        a_scene(participants=(ident("Frodo"), ident("Sam")), location_ref=ident("Shire")),
         a_scene("later", order=2, purpose="rest", time_ref=Instant(5 * DAY)),
     )
     yield made(
         a_turn("turn", text="The ring must go to the fire"),
-        a_turn("turn 1", speaker=Speaker.ENTITY, entity_id=_entity("Sam"), text=TEXTS[8]),
+        a_turn("turn 1", speaker=Speaker.ENTITY, entity_id=ident("Sam"), text=TEXTS[8]),
         a_turn("turn 2", speaker=Speaker.USER, resolution_ref=ident("roll"), text="I follow"),
         a_turn("turn 3", "later", text=TEXTS[9]),
     )
@@ -176,8 +137,8 @@ def _play() -> Iterator[tuple[Entry, ...]]:
     )
     yield made(
         a_memory("of home", "Frodo", text="green hills", importance=0.9, emotional_valence=-1.0),
-        a_memory("of fear", "Frodo", linked_fact_id=FactId(ident("at home")), certainty=0.1),
-        a_memory("secret", "Sam", text=SECRET, scene_id=SceneId(ident("scene"))),
+        a_memory("of fear", "Frodo", linked_fact_id=ident("at home"), certainty=0.1),
+        a_memory("secret", "Sam", text=SECRET, scene_id=ident("scene")),
     )
 
 
@@ -186,11 +147,11 @@ def _canon() -> Iterator[tuple[Entry, ...]]:
         a_fact("at home", "Frodo", time_ref=Instant(0), duration=10 * 86_400),
         a_fact("on the road", "Frodo", "Sam", time_ref=Instant(3 * DAY)),
         a_fact("is small", "Frodo", "Frodo", properties=PROPERTIES, authority=Authority.PLAYER),
-        a_fact("a lie", level=CanonLevel.PROPOSED, replaces=FactId(ident("is small"))),
+        a_fact("a lie", level=CanonLevel.PROPOSED, replaces=ident("is small")),
     )
     yield made(
-        an_event("birth", "Frodo", time_ref=Instant(-DAY), causes=(EventId(ident("flight")),)),
-        an_event("flight", "Frodo", "Sam", scene_id=SceneId(ident("scene")), severity=10),
+        an_event("birth", "Frodo", time_ref=Instant(-DAY), causes=(ident("flight"),)),
+        an_event("flight", "Frodo", "Sam", scene_id=ident("scene"), severity=10),
         an_event("dream", time_ref=None, description=TEXTS[3]),
     )
     yield made(
@@ -201,18 +162,16 @@ def _canon() -> Iterator[tuple[Entry, ...]]:
     )
     turn = Evidence(kind=EvidenceKind.TURN, ref=ident("turn"))
     yield tuple(
-        EvidenceLinked(thing_id=ident(name), evidence=turn)
+        log.EvidenceLinked(thing_id=ident(name), evidence=turn)
         for name in ("at home", "birth", "Frodo", "magic fades", "friends")
     )
     yield (
-        CausesLinked(cause=EventId(ident("flight")), effect=EventId(ident("dream"))),
-        FactSuperseded(
-            fact_id=FactId(ident("at home")),
-            until=Instant(3 * DAY),
-            superseded_by=FactId(ident("on the road")),
+        log.CausesLinked(cause=ident("flight"), effect=ident("dream")),
+        log.FactSuperseded(
+            fact_id=ident("at home"), until=Instant(3 * DAY), superseded_by=ident("on the road")
         ),
-        RelationEnded(
-            relation_id=RelationId(ident("home")),
+        log.RelationEnded(
+            relation_id=ident("home"),
             until=Instant(3 * DAY),
             superseded_by=None,
             reason="they left",
@@ -222,52 +181,52 @@ def _canon() -> Iterator[tuple[Entry, ...]]:
 
 def _changes() -> Iterator[tuple[Entry, ...]]:
     yield (
-        SpaceRevised(
+        log.SpaceRevised(
             space_id=MIDDLE_EARTH, name="Arda", description=TEXTS[4], properties=PROPERTIES
         ),
-        EntityRetconned(entity_id=_entity("Bill"), replaced_by=_entity("Sam"), reason=TEXTS[2]),
-        FactRetconned(fact_id=FactId(ident("a lie")), replaced_by=None, reason="a lie"),
-        EventRetconned(event_id=EventId(ident("dream")), replaced_by=None, reason="woke up"),
-        RelationRetconned(relation_id=RelationId(ident("rivals")), replaced_by=None, reason="no"),
+        log.EntityRetconned(entity_id=ident("Bill"), replaced_by=ident("Sam"), reason=TEXTS[2]),
+        log.FactRetconned(fact_id=ident("a lie"), replaced_by=None, reason="a lie"),
+        log.EventRetconned(event_id=ident("dream"), replaced_by=None, reason="woke up"),
+        log.RelationRetconned(relation_id=ident("rivals"), replaced_by=None, reason="no"),
     )
-    strider, aragorn, elessar = _entity("Strider"), _entity("Aragorn"), _entity("Elessar")
-    yield (EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="the same man"),)
-    yield (EntitiesMerged(kept=elessar, merged=aragorn, members=(strider,), reason="crowned"),)
+    strider, aragorn, elessar = ident("Strider"), ident("Aragorn"), ident("Elessar")
+    yield (log.EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="the same man"),)
+    yield (log.EntitiesMerged(kept=elessar, merged=aragorn, members=(strider,), reason="crowned"),)
     yield (
-        EntitiesUnmerged(
+        log.EntitiesUnmerged(
             kept=elessar, separated=strider, remaining=(aragorn,), reason="somebody else"
         ),
     )
-    scene, later = SceneId(ident("scene")), SceneId(ident("later"))
+    scene, later = ident("scene"), ident("later")
     refused = a_decision(
         status=ProposalStatus.REJECTED, rule="tags", score=None, conflicts=(ident("is small"),)
     )
     yield (
-        StoryMoved(story_id=StoryId(ident("arc")), status=StoryStatus.ABANDONED),
-        SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
-        SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
-        SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
-        SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
-        SaidAt(thing_id=later, said_at=Instant(7 * DAY)),
-        SceneStaged(scene_id=later, joined=(_entity("Frodo"),)),
-        SceneStaged(scene_id=later, left=(_entity("Frodo"),)),
-        ScenePlaced(scene_id=later, location_ref=_entity("Shire")),
-        SceneSummarised(scene_id=later, summary=TEXTS[10]),
-        SceneExtended(scene_id=later, outcomes=(later,)),
-        ProposalDecided(
-            proposal_id=ProposalId(ident("they left")),
+        log.StoryMoved(story_id=ident("arc"), status=StoryStatus.ABANDONED),
+        log.SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
+        log.SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
+        log.SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
+        log.SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
+        log.SaidAt(thing_id=later, said_at=Instant(7 * DAY)),
+        log.SceneStaged(scene_id=later, joined=(ident("Frodo"),)),
+        log.SceneStaged(scene_id=later, left=(ident("Frodo"),)),
+        log.ScenePlaced(scene_id=later, location_ref=ident("Shire")),
+        log.SceneSummarised(scene_id=later, summary=TEXTS[10]),
+        log.SceneExtended(scene_id=later, outcomes=(later,)),
+        log.ProposalDecided(
+            proposal_id=ident("they left"),
             decision=a_decision(canonical_id=ident("on the road"), made=(ident("on the road"),)),
         ),
-        ProposalDecided(proposal_id=ProposalId(ident("it burned")), decision=refused),
+        log.ProposalDecided(proposal_id=ident("it burned"), decision=refused),
     )
     outcomes = (ident("on the road"),)
-    yield (SceneCompleted(scene_id=scene, outcomes=outcomes, summary="The ring leaves home"),)
+    yield (log.SceneCompleted(scene_id=scene, outcomes=outcomes, summary="The ring leaves home"),)
     yield made(a_memory("gossip", "Shire"), a_turn("slip", "later", text="a slip of the tongue"))
-    yield (Erased(targets=(ident("gossip"), ident("slip")), reason="a right"),)
+    yield (log.Erased(targets=(ident("gossip"), ident("slip")), reason="a right"),)
 
 
 def _elsewhere() -> Iterator[tuple[Entry, ...]]:
-    yield made(a_space("elsewhere", parent=SpaceId(ident("multiverse"))))
+    yield made(a_space("elsewhere", parent=ident("multiverse")))
     yield a_named("Frodo of elsewhere", tags=("alive",), space=ELSEWHERE)
     yield made(
         a_fact("other fact", "Frodo of elsewhere", space=ELSEWHERE),
@@ -289,46 +248,26 @@ def _listed() -> Iterator[tuple[Entry, ...]]:
         *an_item("where it stands", "sourceItem", url="https://example.org/1"),
     )
     yield made(
-        a_link("uses", "GUIDE_USES_CONCEPT", ("guide", "a guide"), ("concept", "a concept")),
-        a_link(
-            "knows",
-            "CONCEPT_RELATES_TO_CONCEPT",
-            ("concept", "a concept"),
-            ("concept", "another concept"),
-        ),
-        a_link(
-            "reads",
-            "GUIDE_REFERENCES_SOURCE",
-            ("guide", "a guide"),
-            ("sourceItem", "where it stands"),
-        ),
-        a_link(
-            "itself",
-            "CONCEPT_RELATES_TO_CONCEPT",
-            ("concept", "a concept"),
-            ("concept", "a concept"),
-        ),
+        a_link("uses", "GUIDE_USES_CONCEPT", "a guide", "a concept"),
+        a_link("knows", "CONCEPT_RELATES_TO_CONCEPT", "a concept", "another concept"),
+        a_link("reads", "GUIDE_REFERENCES_SOURCE", "a guide", "where it stands"),
+        a_link("itself", "CONCEPT_RELATES_TO_CONCEPT", "a concept", "a concept"),
     )
-    knows = RelationId(a_link_id("knows"))
+    knows = a_link_id("knows")
     yield (
         made(a_revised_item("a concept", "concept", title="Stra\u00dfe"))[0],
-        RelationEnded(relation_id=knows, until=None, superseded_by=None, reason="no more"),
-        SpaceRevised(space_id=PROJECT, name="Listed", description="", properties=PROPERTIES),
+        log.RelationEnded(relation_id=knows, until=None, superseded_by=None, reason="no more"),
+        log.SpaceRevised(space_id=PROJECT, name="Listed", description="", properties=PROPERTIES),
     )
 
 
 def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
     """Return the drafts of each space, in order."""
     here = (*_opening(), *_play(), *_canon(), *_changes())
+    told = {MIDDLE_EARTH: here, ELSEWHERE: _elsewhere(), PROJECT: _listed()}
     return {
-        MIDDLE_EARTH: [a_draft(f"here {n}", entries) for n, entries in enumerate(here)],
-        ELSEWHERE: [
-            a_draft(f"there {n}", entries, space=ELSEWHERE)
-            for n, entries in enumerate(_elsewhere())
-        ],
-        PROJECT: [
-            a_draft(f"listed {n}", entries, space=PROJECT) for n, entries in enumerate(_listed())
-        ],
+        space: [a_draft(f"{_NAMES[space]} {n}", e, space=space) for n, e in enumerate(commits)]
+        for space, commits in told.items()
     }
 
 

@@ -44,11 +44,10 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import Scribe, thing_named
-from canonry.values.ids import EntityId, EventId, ProposalId, RelationId, SceneId, SourceId, StoryId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
-SCENE = SceneId(ident("scene"))
+SCENE = ident("scene")
 
 
 class DocumentsContract(Contract):
@@ -65,15 +64,13 @@ class DocumentsContract(Contract):
             await scribe.make(a_scene(name, story, order=order))
         there = a_scene("d", "tale", order=4, space=ELSEWHERE)
         await Scribe(backend.canon, "there", ELSEWHERE).make(there)
-        await scribe.write(
-            SceneCompleted(scene_id=SceneId(ident("c")), outcomes=(), summary="it ends")
-        )
+        await scribe.write(SceneCompleted(scene_id=ident("c"), outcomes=(), summary="it ends"))
 
         async def scenes(query: SceneQuery) -> list[str]:
             return [scene.title for scene in await whole(documents.scenes, query)]
 
         assert await scenes(SceneQuery()) == ["a", "b", "c", "d"]
-        assert await scenes(SceneQuery(story_id=StoryId(ident("story")))) == ["a", "c"]
+        assert await scenes(SceneQuery(story_id=ident("story"))) == ["a", "c"]
         assert await scenes(SceneQuery(status=SceneStatus.COMPLETED)) == ["c"]
         assert await scenes(SceneQuery(spaces=frozenset((ELSEWHERE,)))) == ["d"]
         assert await scenes(SceneQuery(spaces=frozenset())) == []
@@ -85,7 +82,7 @@ class DocumentsContract(Contract):
         """`open_scenes` returns scenes that are being canonized, of one space or all."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene("one"), a_scene("two"), a_scene("three"))
-        one, two = SceneId(ident("one")), SceneId(ident("two"))
+        one, two = ident("one"), ident("two")
         finalizing = SceneStatus.FINALIZING
         await scribe.write(SceneMoved(scene_id=one, status=finalizing))
         await scribe.write(SceneMoved(scene_id=two, status=finalizing))
@@ -134,9 +131,9 @@ class DocumentsContract(Contract):
 
         assert [t.index for t in turns] == [0, 1, 2, 3, 4, 5]
         assert [t.text for t in turns] == ["a0", "b0", "a1", "b1", "a2", "b2"]
-        other = await documents.turns(SceneId(ident("other")))
+        other = await documents.turns(ident("other"))
         assert [t.index for t in other] == [0, 1, 2]
-        assert await documents.turns(SceneId(ident("nowhere"))) == []
+        assert await documents.turns(ident("nowhere")) == []
 
     @requirement("documents:turns:last", because="An agent's context ends with the last turns.")
     async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
@@ -187,7 +184,7 @@ class DocumentsContract(Contract):
         ):
             await scribe.make(a_proposal(name, scene, type=kind))
         decision = a_decision(status=ProposalStatus.REJECTED, conflicts=(ident("fact"),))
-        two = ProposalId(ident("two"))
+        two = ident("two")
         decided = await scribe.write(ProposalDecided(proposal_id=two, decision=decision))
 
         async def proposals(query: ProposalQuery) -> list[str]:
@@ -206,14 +203,12 @@ class DocumentsContract(Contract):
         assert await proposals(ProposalQuery(spaces=frozenset((ELSEWHERE,)))) == []
         doubt = GradedConflict(id=ident("fact"), grade=Grade.POSSIBLE, reason="perhaps")
         ruling = a_decision(status=pending, graded=(doubt,))
-        await scribe.write(ProposalDeferred(proposal_id=ProposalId(ident("three")), ruling=ruling))
+        await scribe.write(ProposalDeferred(proposal_id=ident("three"), ruling=ruling))
         review, possible = frozenset((Ask.NEEDS_REVIEW,)), frozenset((Ask.POSSIBLE,))
         assert await proposals(ProposalQuery(asks=review | possible)) == ["three"]
         assert await proposals(ProposalQuery(asks=frozenset((Ask.PENDING,)))) == ["one", "four"]
         assert await proposals(ProposalQuery(asks=frozenset(Ask), scene_id=SCENE)) == ["one"]
-        waived = ConflictWaived(
-            proposal_id=ProposalId(ident("three")), other=doubt.id, reason="meant"
-        )
+        waived = ConflictWaived(proposal_id=ident("three"), other=doubt.id, reason="meant")
         await scribe.write(waived)
         assert await proposals(ProposalQuery(asks=possible)) == []
         assert await proposals(ProposalQuery(asks=review)) == ["three"]
@@ -231,7 +226,7 @@ class DocumentsContract(Contract):
     async def test_memories_come_most_important_first(self, backend: Backend) -> None:
         """`memories` returns one character's, most important first, then newest, above a floor."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
-        frodo = EntityId(ident("frodo"))
+        frodo = ident("frodo")
         for name, importance in (("old", 0.5), ("new", 0.5), ("top", 1.0), ("low", 0.0)):
             await scribe.make(a_memory(name, importance=importance))
 
@@ -252,7 +247,7 @@ class DocumentsContract(Contract):
         await scribe.make(*(a_memory(f"m{n}", "sam", importance=1.0) for n in range(5)))
         await scribe.make(a_memory("mine", "frodo", importance=0.1))
 
-        page = await documents.memories(MemoryQuery(entity_id=EntityId(ident("frodo"))))
+        page = await documents.memories(MemoryQuery(entity_id=ident("frodo")))
 
         assert ([m.text for m in page.items], page.total) == (["mine"], 1)
 
@@ -264,7 +259,7 @@ class DocumentsContract(Contract):
         for n in (3, 1, 0, 2):
             await scribe.make(a_snippet(f"s{n}", index=n))
 
-        page = await documents.snippets(SourceId(ident("source")), limit=2, offset=1)
+        page = await documents.snippets(ident("source"), limit=2, offset=1)
 
         assert ([s.text for s in page.items], page.total) == (["s1", "s2"], 4)
 
@@ -282,7 +277,7 @@ async def held(backend: Backend, *names: str, at: int = 50, **query: Any) -> lis
     found = await backend.canon.places.edges(
         EdgeQuery(
             space=asked.pop("space", MIDDLE_EARTH),
-            entities=tuple(EntityId(ident(name)) for name in names),
+            entities=tuple(ident(name) for name in names),
             rel_type=asked.pop("rel_type", "LOCATED_IN"),
             at=Instant(at),
             **asked,
@@ -334,7 +329,7 @@ class PlacesContract(Contract):
         scribe = Scribe(backend.canon)
         names = ("left", "lost", "never")
         await scribe.make(*(an_edge(name, name, "inn", since=Instant(0)) for name in names))
-        left, lost, never = (RelationId(ident(name)) for name in names)
+        left, lost, never = (ident(name) for name in names)
         reason = "told so"
         await scribe.write(
             RelationEnded(relation_id=left, until=Instant(30), superseded_by=None, reason=reason),
@@ -402,10 +397,7 @@ class PlacesContract(Contract):
         assert await held(backend, "house", "inn", limit=1) == ids("home", "a")
         await scribe.write(
             RelationEnded(
-                relation_id=RelationId(ident("b")),
-                until=Instant(55),
-                superseded_by=None,
-                reason="left",
+                relation_id=ident("b"), until=Instant(55), superseded_by=None, reason="left"
             )
         )
         assert await held(backend, "inn", limit=2) == ids("a", "b")
@@ -434,10 +426,10 @@ class PlacesContract(Contract):
             ),
             an_edge("back", "yard", "inn", kind="south", **exits),
         )
-        north = RelationId(ident("north"))
+        north = ident("north")
 
         async def among(at: int) -> list[tuple[str, str, str]]:
-            places = [EntityId(ident(name)) for name in ("yard", "inn")]
+            places = [ident(name) for name in ("yard", "inn")]
             ways = await backend.canon.places.ways(MIDDLE_EARTH, places, Instant(at))
             return [(way.start, way.direction, way.end) for way in ways]
 
@@ -464,12 +456,12 @@ class PlacesContract(Contract):
             an_event("other", "house", time_ref=Instant(15)),
             an_event("wish", "inn", time_ref=Instant(15), level=CanonLevel.PROPOSED),
         )
-        never = EventId(ident("never"))
+        never = ident("never")
         await scribe.write(EventRetconned(event_id=never, replaced_by=None, reason="dreamt"))
 
         async def until(at: int, limit: int = 10, place: str = "inn") -> Sequence[Event]:
             return await backend.canon.places.events_until(
-                MIDDLE_EARTH, EntityId(ident(place)), Instant(at), limit=limit
+                MIDDLE_EARTH, ident(place), Instant(at), limit=limit
             )
 
         assert [e.id for e in await until(99)] == ids("third", "second", "first")

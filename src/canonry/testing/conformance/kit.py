@@ -31,6 +31,7 @@ from canonry.readmodels.ports.state import (
     FactQuery,
     IdentifierQuery,
     RelationQuery,
+    Spaces,
     State,
     TimelineQuery,
 )
@@ -248,6 +249,11 @@ async def _history(
     return told
 
 
+def _chosen(spaces: Sequence[SpaceId]) -> Sequence[Spaces]:
+    """Return the choices of spaces: all, or each alone."""
+    return (None, *(frozenset((space,)) for space in spaces))
+
+
 def _of(things: Mapping[str, Thing], kind: type) -> list[str]:
     return sorted(i for i, thing in things.items() if isinstance(thing, kind))
 
@@ -263,26 +269,26 @@ async def _state(
         told[f"axioms {space}"] = await state.axioms(space, **listed)
         told[f"sources {space}"] = await state.sources(space, **listed)
         told[f"stories {space}"] = await state.stories(space, **listed)
-    for query in _entity_queries(spaces):
+    chosen = _chosen(spaces)
+    for query in _entity_queries(chosen):
         told[repr(query)] = await state.entities(query)
-    for dates in _timeline_queries(spaces):
+    for dates in _timeline_queries(chosen):
         told[repr(dates)] = await state.timeline(dates)
-    for some in (None, *(frozenset((s,)) for s in spaces)):
+    for some in chosen:
         told[f"types {some}"] = await state.entity_types(some)
         told[f"schemas {some}"] = await state.schemas(some, None, limit=500, offset=0)
         told[f"runs {some}"] = await state.runs_newest(some, limit=3, offset=0)
     told["schemas of bills"] = await state.schemas(None, "bill", limit=1, offset=1)
-    for fact_query in _fact_queries(spaces, entities):
+    for fact_query in _fact_queries(chosen, entities):
         told[repr(fact_query)] = await state.facts(fact_query)
-    for one, level in product([None, *entities], (None, CanonLevel.CANON)):
-        chosen: Any = frozenset() if one is None else frozenset((one,))
-        event_query = EventQuery(entities=chosen, level=level, limit=500)
+    some_of = (frozenset(), *(frozenset((one,)) for one in entities))
+    for event_query in _every(EventQuery, entities=some_of, level=(None, CanonLevel.CANON)):
         told[repr(event_query)] = await state.events(event_query)
-        for direction, current in product(("in", "out", "any"), (False, True)):
-            edges = RelationQuery(entities=chosen, direction=direction, current=current, limit=500)
-            told[repr(edges)] = await state.relations(edges)
-            newest = replace(edges, newest_first=True, limit=5)
-            told[repr(newest)] = await state.relations(newest)
+    sides, both = ("in", "out", "any"), (False, True)
+    for edges in _every(RelationQuery, entities=some_of, direction=sides, current=both):
+        told[repr(edges)] = await state.relations(edges)
+        newest = replace(edges, newest_first=True, limit=5)
+        told[repr(newest)] = await state.relations(newest)
     return told
 
 
@@ -332,61 +338,58 @@ async def _seen(state: State, entity: Entity) -> dict[str, Any]:
     return told
 
 
-def _timeline_queries(spaces: Sequence[SpaceId]) -> Iterable[TimelineQuery]:
-    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
-    bounds = (None, Instant(-DAY), Instant(0), Instant(DAY))
-    for some, superseded, start, end in product(chosen, (False, True), bounds, bounds):
-        yield TimelineQuery(spaces=some, superseded=superseded, start=start, end=end, limit=500)
-    for superseded in (False, True):
-        yield TimelineQuery(event_type="Due", superseded=superseded, limit=2, offset=1)
+_ALIVE: Final = frozenset(("alive",))
+_TAGS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"all_of": _ALIVE},
+    {"any_of": frozenset(("alive", "king"))},
+    {"none_of": _ALIVE},
+    {"all_of": _ALIVE, "none_of": frozenset(("hidden",))},
+)
 
 
-def _entity_queries(spaces: Sequence[SpaceId]) -> Iterable[EntityQuery]:
-    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
-    tags: list[dict[str, Any]] = [
-        {},
-        {"all_of": frozenset(("alive",))},
-        {"any_of": frozenset(("alive", "king"))},
-        {"none_of": frozenset(("alive",))},
-        {"all_of": frozenset(("alive",)), "none_of": frozenset(("hidden",))},
-    ]
-    for some, level, tag in product(chosen, (None, *CanonLevel), tags):
-        yield EntityQuery(spaces=some, level=level, limit=500, **tag)
-    for some, kind in product(chosen, EntityType):
-        yield EntityQuery(spaces=some, entity_type=kind, limit=500)
-    kinds: tuple[str | None, ...] = (None, EntityType.CHARACTER)
-    for some, each in product(chosen, kinds):
-        yield EntityQuery(spaces=some, entity_type=each, include_merged=True, limit=500)
-    yield EntityQuery(include_merged=True, name_pattern="o", limit=500)
-    yield EntityQuery(include_merged=True, none_of=frozenset(("alive",)), limit=500)
-    for pattern in ("o", "F*o", "%", "zz"):
-        yield EntityQuery(name_pattern=pattern, limit=3, offset=1)
+def _every(kind: type[Q], **options: Iterable[Any]) -> Iterable[Q]:
+    """Yield the queries of a kind with every combination of the options, in long pages."""
+    for values in product(*options.values()):
+        given: dict[str, Any] = {"limit": 500, **dict(zip(options, values, strict=True))}
+        yield kind(**given)
 
 
-def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterable[FactQuery]:
-    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
-    bounds = (None, Instant(0), Instant(3 * DAY))
-    for some, start, end in product(chosen, bounds, bounds):
-        yield FactQuery(spaces=some, start=start, end=end, limit=500)
-    for some, level, authority in product(chosen, (None, *CanonLevel), (None, *Authority)):
-        yield FactQuery(spaces=some, level=level, authority=authority, limit=500)
-    ids: Any = entities
-    for one in ids:
-        yield FactQuery(entities=frozenset((one,)), limit=500)
-    yield FactQuery(entities=frozenset(ids), limit=2, offset=1)
-    for kind in FactType:
-        yield FactQuery(fact_type=kind, limit=500)
-        yield FactQuery(entities=frozenset(ids), fact_type=kind, limit=500)
+def _timeline_queries(chosen: Sequence[Spaces]) -> Iterable[TimelineQuery]:
+    bounds, both = (None, Instant(-DAY), Instant(0), Instant(DAY)), (False, True)
+    yield from _every(TimelineQuery, spaces=chosen, superseded=both, start=bounds, end=bounds)
+    yield from _every(TimelineQuery, event_type=("Due",), superseded=both, limit=(2,), offset=(1,))
+
+
+def _entity_queries(chosen: Sequence[Spaces]) -> Iterable[EntityQuery]:
+    for tags in _TAGS:
+        tagged = {name: (tag,) for name, tag in tags.items()}
+        yield from _every(EntityQuery, spaces=chosen, level=(None, *CanonLevel), **tagged)
+    yield from _every(EntityQuery, spaces=chosen, entity_type=EntityType)
+    kinds, merged = (None, EntityType.CHARACTER), (True,)
+    yield from _every(EntityQuery, spaces=chosen, entity_type=kinds, include_merged=merged)
+    yield from _every(EntityQuery, include_merged=merged, name_pattern=("o",))
+    yield from _every(EntityQuery, include_merged=merged, none_of=(_ALIVE,))
+    patterns = ("o", "F*o", "%", "zz")
+    yield from _every(EntityQuery, name_pattern=patterns, limit=(3,), offset=(1,))
+
+
+def _fact_queries(chosen: Sequence[Spaces], ids: Sequence[str]) -> Iterable[FactQuery]:
+    bounds, every = (None, Instant(0), Instant(3 * DAY)), (frozenset(ids),)
+    yield from _every(FactQuery, spaces=chosen, start=bounds, end=bounds)
+    levels, authorities = (None, *CanonLevel), (None, *Authority)
+    yield from _every(FactQuery, spaces=chosen, level=levels, authority=authorities)
+    yield from _every(FactQuery, entities=[frozenset((one,)) for one in ids])
+    yield from _every(FactQuery, entities=every, limit=(2,), offset=(1,))
+    yield from _every(FactQuery, entities=(frozenset(), *every), fact_type=FactType)
 
 
 async def answers_of_documents(
     canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
 ) -> dict[str, Any]:
     """Return the answers of the documents and the text view about these spaces and items."""
-    documents, told = canon.documents, dict[str, Any]()
-    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
-    for some, status in product(chosen, (None, *SceneStatus)):
-        scenes = SceneQuery(spaces=some, status=status, limit=500)
+    documents, told, chosen = canon.documents, dict[str, Any](), _chosen(spaces)
+    for scenes in _every(SceneQuery, spaces=chosen, status=(None, *SceneStatus)):
         told[repr(scenes)] = await documents.scenes(scenes)
     told["open"] = await documents.open_scenes(None, limit=500)
     for scene in (None, *_of(things, Scene)):

@@ -22,7 +22,7 @@ from canonry.testing.conformance.kit import (
 from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_named, a_turn, ident, made
 from canonry.testing.worlds import Scribe, a_draft, an_append
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
-from canonry.values.ids import CommitId, FactId, SpaceId
+from canonry.values.ids import CommitId
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Evidence, EvidenceKind
 
@@ -108,10 +108,10 @@ class LedgerContract(Contract):
 
         assert found is not None
         assert (found.entries, found.position) == (draft.draft.entries, Position(1))
-        there = await backend.canon.ledger.find(CommitId(ident("commit/scribe/open/there")))
+        there = await backend.canon.ledger.find(ident("commit/scribe/open/there"))
         assert there is not None
         assert there.space == ident("there")
-        assert await backend.canon.ledger.find(CommitId(ident("nobody"))) is None
+        assert await backend.canon.ledger.find(ident("nobody")) is None
         assert await backend.canon.ledger.find(CommitId("no id at all")) is None
 
     @requirement("ledger:heads:paged", because="An export must not miss a space.")
@@ -170,7 +170,7 @@ class LedgerContract(Contract):
             3,
             3,
         ]
-        nowhere = SpaceId(ident("nowhere"))
+        nowhere = ident("nowhere")
         assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
     @requirement("ledger:chain:verifies", because="The record must prove that it was not altered.")
@@ -231,7 +231,7 @@ class LedgerContract(Contract):
         start = await ledger.touched_since(0, limit=100)
         nothing = await ledger.touched_since(start.cursor, limit=100)
         await scribe.make(a_fact("ring", "frodo"))
-        there = SpaceId(ident("there"))
+        there = ident("there")
         await Scribe(backend.canon, "there", there).make(a_fact("sword", "sam", space=there))
 
         both = await ledger.touched_since(nothing.cursor, limit=100)
@@ -341,7 +341,7 @@ class LedgerContract(Contract):
         scribe = Scribe(backend.canon)
         frodo = ident("frodo")
         await scribe.make(a_fact("ring", "frodo"))
-        ring = FactId(ident("ring"))
+        ring = ident("ring")
         await scribe.write(FactRetconned(fact_id=ring, replaced_by=None, reason=""))
 
         for key in (thing_key(ident("ring")), facts_key(frodo)):
@@ -578,7 +578,7 @@ class LedgerContract(Contract):
         """A draft that cannot be folded raises and leaves no trace. The log continues."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
-        dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
+        dangling = FactRetconned(fact_id=ident("nobody"), replaced_by=None, reason="")
 
         with pytest.raises(BrokenInvariant, match=r"^canon\.dangling-entry:"):
             await scribe.write(*made(a_fact("good")), dangling)

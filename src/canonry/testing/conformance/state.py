@@ -59,7 +59,7 @@ from canonry.testing.things import (
 )
 from canonry.testing.worlds import Scribe, thing_named
 from canonry.values.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
-from canonry.values.ids import EntityId, RelationId, SceneId, SpaceId, SpaceKind
+from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.moments import Instant
 
 
@@ -194,7 +194,7 @@ class StateContract(EntityContract, RecordsContract):
         scribe = Scribe(backend.canon)
         await scribe.make(a_relation("first", "ann", "bob", rel_type="OWNS"))
         await scribe.make(a_relation("later", "cid", "bob", rel_type="OWNS"))
-        first, later = (RelationId(ident(n)) for n in ("first", "later"))
+        first, later = (ident(n) for n in ("first", "later"))
         ended = RelationEnded(
             relation_id=first, until=Instant(7), superseded_by=later, reason="given away"
         )
@@ -218,7 +218,7 @@ class StateContract(EntityContract, RecordsContract):
             await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
         there = a_relation("FOUR", "ann", "bob", rel_type="FOUR", space=ELSEWHERE)
         await Scribe(backend.canon, "there", ELSEWHERE).make(there)
-        one, two = (RelationId(ident(n)) for n in ("ONE", "TWO"))
+        one, two = (ident(n) for n in ("ONE", "TWO"))
         until = Instant(7)
         await scribe.write(
             RelationEnded(relation_id=one, until=until, superseded_by=None, reason="over"),
@@ -250,7 +250,7 @@ class StateContract(EntityContract, RecordsContract):
     @requirement("state:spaces:filters", because="A multiverse lists its universes.")
     async def test_spaces_are_listed_by_kind_and_parent(self, backend: Backend) -> None:
         """`spaces` selects by kind and parent, page by page."""
-        state, many = backend.canon.state, SpaceId(ident("many"))
+        state, many = backend.canon.state, ident("many")
         scribe = Scribe(backend.canon)
         await scribe.make(a_space("many", kind=SpaceKind.MULTIVERSE))
         await scribe.make(a_space("one", parent=many))
@@ -291,7 +291,7 @@ class StateContract(EntityContract, RecordsContract):
         assert [a.statement for a in axioms.items] == ["law there 1", "law there 2"]
         assert [s.title for s in sources.items] == ["book here 0", "book here 1"]
         assert [s.title for s in stories.items] == ["tale there 2"]
-        assert (await state.axioms(SpaceId(ident("no")), limit=9, offset=0)).total == 0
+        assert (await state.axioms(ident("no"), limit=9, offset=0)).total == 0
 
     @requirement("state:reads:own-writes", because="An agent reads its own writes.")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
@@ -305,7 +305,7 @@ class StateContract(EntityContract, RecordsContract):
                 a_turn(f"turn {n}"),
                 a_memory(f"memory {n}"),
             )
-            frodo = MemoryQuery(entity_id=EntityId(ident("frodo")))
+            frodo = MemoryQuery(entity_id=ident("frodo"))
 
             assert (await canon.state.entities(EntityQuery())).total == n
             assert (await canon.state.facts(FactQuery())).total == n
@@ -405,7 +405,7 @@ class StateContract(EntityContract, RecordsContract):
         await scribe.write(*made(a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN")))
         ended: dict[str, Any] = {"until": Instant(1), "superseded_by": None, "reason": "fled"}
         await scribe.write(
-            RelationEnded(relation_id=RelationId(ident("home")), audience=GAME_MASTERS, **ended),
+            RelationEnded(relation_id=ident("home"), audience=GAME_MASTERS, **ended),
             *made(
                 an_observation(
                     "Frodo", "mark", fields={STATE_TAGS: {"marked": True}}, audience=FOR_SAM
@@ -442,8 +442,8 @@ class StateContract(EntityContract, RecordsContract):
         async def known(viewer: Viewer) -> tuple[list[str], list[str], int]:
             canon = backend.canon.for_viewer(viewer)
             scenes = await canon.documents.scenes(SceneQuery(spaces=frozenset((MIDDLE_EARTH,))))
-            turns = await canon.documents.turns(SceneId(ident("hall")))
-            last = await canon.documents.turns(SceneId(ident("hall")), last=1)
+            turns = await canon.documents.turns(ident("hall"))
+            last = await canon.documents.turns(ident("hall"), last=1)
             assert list(last) == list(turns[-1:])
             asked = TextQuery(
                 collection=Collection.SCENES, text="golden", spaces=frozenset((MIDDLE_EARTH,))

@@ -43,7 +43,7 @@ from canonry.testing.things import (
     made,
 )
 from canonry.testing.worlds import Scribe, thing_named
-from canonry.values.ids import EntityId, FactId, SceneId
+from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Authority, CanonLevel
 from canonry.values.statements import Statement
@@ -66,7 +66,7 @@ def tags(*tags: str) -> frozenset[str]:
 
 def some(*names: str) -> frozenset[EntityId]:
     """Return a set of entity ids for a query."""
-    return frozenset(EntityId(ident(name)) for name in names)
+    return frozenset(ident(name) for name in names)
 
 
 async def facts(backend: Backend, **query: Any) -> list[str]:
@@ -86,7 +86,7 @@ def owns(owner: str, value: str | None, *, holds: bool = True) -> Statement:
 
 def a_read(name: str, *statements: Statement) -> FactRead:
     """Return the entry with the statements of a fact."""
-    return FactRead(fact_id=FactId(ident(name)), reader=1, statements=statements)
+    return FactRead(fact_id=ident(name), reader=1, statements=statements)
 
 
 def a_reading(name: str, *statements: Statement, **changes: Any) -> tuple[Entry, ...]:
@@ -194,7 +194,7 @@ class EntityContract(Contract):
         await scribe.write(*a_named("Strider"))
         await scribe.write(*a_named("Marn the Tall"))
         await scribe.make(an_observation("Strider", "new", fields={"name": "Aragorn"}))
-        kept, gone = (EntityId(ident(name)) for name in ("Strider", "Marn the Tall"))
+        kept, gone = (ident(name) for name in ("Strider", "Marn the Tall"))
         await scribe.write(EntitiesMerged(kept=kept, merged=gone, members=(), reason=""))
 
         for pattern in ("strid", "ARAGORN", "the tall"):
@@ -225,7 +225,7 @@ class EntityContract(Contract):
         )
         fields = {"name": "anna", "state_tags": {"alive": False, "ghost": True}}
         await scribe.make(an_observation("ann", "died", fields=fields))
-        bob, cid = EntityId(ident("bob")), EntityId(ident("cid"))
+        bob, cid = ident("bob"), ident("cid")
 
         assert await found(backend, all_of=tags("alive")) == ["bob"]
         assert await found(backend, name_pattern="anna") == ["anna"]
@@ -279,7 +279,7 @@ class EntityContract(Contract):
         await scribe.make(an_entity("ann"), an_entity("bob"))
         for n in range(4):
             await scribe.make(an_observation("ann", f"a{n}"), an_observation("bob", f"b{n}"))
-        ann, bob = EntityId(ident("ann")), EntityId(ident("bob"))
+        ann, bob = ident("ann"), ident("bob")
         await scribe.write(EntitiesMerged(kept=ann, merged=bob, members=(), reason=""))
 
         seen = await state.observations(ann, after=ORIGIN, limit=10)
@@ -328,7 +328,7 @@ class EntityContract(Contract):
             said = {"name": f"called on day {day}"}
             seen = Instant(day * DAY)
             await scribe.make(a_record("bill", f"day {day}", fields=said, observed_at=seen))
-        bill = EntityId(ident("bill"))
+        bill = ident("bill")
 
         async def until(day: int) -> list[str]:
             found = await state.entities_seen_until((bill,), Instant(day * DAY))
@@ -388,16 +388,14 @@ class EntityContract(Contract):
         for name in ("always", "for ages"):
             await scribe.write(
                 FactSuperseded(
-                    fact_id=FactId(ident(name)),
-                    until=Instant(5),
-                    superseded_by=FactId(ident("at last")),
+                    fact_id=ident(name), until=Instant(5), superseded_by=ident("at last")
                 )
             )
         assert await facts(backend, start=Instant(5)) == ["at last"]
         assert await facts(backend, start=Instant(4), end=Instant(9)) == ["always", "for ages"]
         assert await facts(backend) == ["always", "for ages", "at last"]
-        last_id = FactId(ident("at last"))
-        await scribe.write(FactResumed(fact_id=FactId(ident("always")), fallen=last_id))
+        last_id = ident("at last")
+        await scribe.write(FactResumed(fact_id=ident("always"), fallen=last_id))
         assert await facts(backend, start=Instant(5)) == ["always", "at last"]
 
     @requirement(
@@ -407,8 +405,8 @@ class EntityContract(Contract):
         """A fact that is superseded without a date keeps its interval and names its successor."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("before", time_ref=Instant(0)), a_fact("after"))
-        heir = FactId(ident("after"))
-        before = FactId(ident("before"))
+        heir = ident("after")
+        before = ident("before")
         await scribe.write(FactSuperseded(fact_id=before, until=None, superseded_by=heir))
 
         assert await facts(backend, start=Instant(9 * DAY)) == ["before", "after"]
@@ -445,7 +443,7 @@ class EntityContract(Contract):
         assert await facts(backend, fact_type=attribute, entities=some("bob")) == ["three"]
         combined = {"entities": some("bob"), "authority": gm, "level": CanonLevel.PROPOSED}
         assert await facts(backend, **combined) == ["three"]
-        two = FactId(ident("two"))
+        two = ident("two")
         await scribe.write(FactRetconned(fact_id=two, replaced_by=None, reason="no"))
         canon = {"spaces": here, "level": CanonLevel.CANON}
         assert await facts(backend, **canon) == ["one"]
@@ -541,7 +539,7 @@ class EntityContract(Contract):
     @requirement("state:events:filters", because="A hero's timeline has only the hero's events.")
     async def test_space_entities_scene_and_level_select(self, backend: Backend) -> None:
         """Space, entities, scene and level select events."""
-        scribe, scene = Scribe(backend.canon), SceneId(ident("scene"))
+        scribe, scene = Scribe(backend.canon), ident("scene")
         await scribe.make(an_event("one", "ann", "bob", scene_id=scene))
         await scribe.make(an_event("two", "bob", level=CanonLevel.RETCONNED))
         there = an_event("three", "ann", space=ELSEWHERE)

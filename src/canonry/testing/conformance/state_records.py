@@ -29,16 +29,16 @@ from canonry.testing.things import (
     made,
 )
 from canonry.testing.worlds import Scribe, thing_named
-from canonry.values.ids import EntityId, SourceId
+from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
 
-LEDGER = SourceId(ident("ledger"))
+LEDGER = ident("ledger")
 
 
 def ids(*names: str) -> tuple[EntityId, ...]:
     """Return the ids for these names."""
-    return tuple(EntityId(ident(name)) for name in names)
+    return tuple(ident(name) for name in names)
 
 
 def days(events: Iterable[TimelineEvent]) -> list[int]:
@@ -193,7 +193,7 @@ class RecordsContract(Contract):
         assert await until(3 * DAY + 1) == (3, 4, 3)
         assert await until(2 * DAY - 1) == (1, 2, 1)
         assert await until(0) == (None, 0, 0)
-        other = EntityId(ident("other"))
+        other = ident("other")
         await scribe.write(EntitiesMerged(kept=other, merged=bill, members=(), reason=""))
         assert await until(3 * DAY) == (3, 4, 3)
         assert await state.entities_seen_until(ids("nobody"), Instant(0)) == {}
@@ -252,7 +252,7 @@ class RecordsContract(Contract):
         page = await state.observations_from(LEDGER, limit=2, offset=1)
         assert page.total == 3
         assert [o.id for o in page.items] == [ident("said 1"), ident("said 2")]
-        nothing = await state.observations_from(SourceId(ident("no")), limit=9, offset=0)
+        nothing = await state.observations_from(ident("no"), limit=9, offset=0)
         assert nothing.total == 0
 
     @requirement("state:timeline:filters", because="Both ends of a week belong to it.")

@@ -25,7 +25,6 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import Scribe
-from canonry.values.ids import EntityId, FactId, SceneId
 
 SYNTAX = (
     *TEXTS,
@@ -76,10 +75,10 @@ async def write_fires(backend: Backend) -> None:
     await Scribe(backend.canon).make(
         a_scene(),
         a_scene("later"),
-        a_turn("t1", text="fire", entity_id=EntityId(ident("sam"))),
+        a_turn("t1", text="fire", entity_id=ident("sam")),
         a_turn("t2", "later", text="fire"),
         a_memory("m1", "sam", text="fire"),
-        a_memory("m2", "frodo", text="fire", scene_id=SceneId(ident("later"))),
+        a_memory("m2", "frodo", text="fire", scene_id=ident("later")),
         a_source(),
         a_snippet("s1", text="fire"),
         a_snippet("s2", "other", text="fire"),
@@ -131,7 +130,7 @@ class TextContract(Contract):
     )
     async def test_scores_fall_and_terms_are_told(self, backend: Backend) -> None:
         """Scores are in (0, 1] and fall along the hits; `shares` has the terms that matched."""
-        scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
+        scribe, sam = Scribe(backend.canon), ident("sam")
         await scribe.make(
             a_scene(), a_turn("one", text="Dragon fire", entity_id=sam), a_turn("two", text="fire")
         )
@@ -280,7 +279,7 @@ class TextContract(Contract):
     @requirement("text:placed:current", because="Erased content must not be recalled.")
     async def test_passages_are_placed_as_they_are_now(self, backend: Backend) -> None:
         """Passages are placed by their present state: new ones at once, erased ones never."""
-        scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
+        scribe, sam = Scribe(backend.canon), ident("sam")
         await scribe.make(a_scene(), a_turn("t", text="fire", entity_id=sam), a_memory("m"))
         (turn,) = (await placed(backend, called("t"))).values()
         memories = {"collection": Collection.MEMORIES}
@@ -328,8 +327,8 @@ class TextContract(Contract):
     async def test_search_follows_changes(self, backend: Backend) -> None:
         """A passage is found by its present text: new ones at once, erased ones never."""
         scribe = Scribe(backend.canon)
-        scene = SceneId(ident("scene"))
-        await scribe.make(a_scene(participants=(EntityId(ident("sam")),)), a_memory(text="zebra"))
+        scene = ident("scene")
+        await scribe.make(a_scene(participants=(ident("sam"),)), a_memory(text="zebra"))
         memories = {"collection": Collection.MEMORIES}
 
         assert await ids(backend, "homecoming") == set()
@@ -349,7 +348,7 @@ class TextContract(Contract):
         Retconned texts are not found, and a renamed entity is found by its new name only.
         """
         scribe = Scribe(backend.canon)
-        wrong = FactId(ident("wrong"))
+        wrong = ident("wrong")
         entities = {"collection": Collection.ENTITIES}
         facts = {"collection": Collection.FACTS}
         await scribe.write(*a_named("Strider"))
