@@ -89,7 +89,7 @@ class _Teller:
 
     def fresh(self, kind: str) -> str:
         self.count += 1
-        thing_id = ident(f"{kind} {self.count}")
+        thing_id: str = ident(f"{kind} {self.count}")
         self.made.setdefault(kind, []).append(thing_id)
         return thing_id
 

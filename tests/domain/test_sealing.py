@@ -84,7 +84,7 @@ def test_columns_that_differ_from_the_sealed_bytes_are_seen() -> None:
         replace(sealed, id=CommitId(ident("other"))),
         replace(sealed, position=Position(2)),
         replace(sealed, recorded_at=Instant(999)),
-        replace(sealed, space=ident("other")),  # type: ignore[arg-type]
+        replace(sealed, space=ident("other")),
         replace(sealed, hash=GENESIS),
         replace(sealed, parts=sealed.parts[:2]),
         replace(sealed, parts=(*sealed.parts, ErasablePart(salt=b"", payload=b""))),

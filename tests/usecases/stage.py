@@ -52,7 +52,7 @@ def rfc(number: int) -> str:
 
 def id_of(name: str) -> str:
     """The id of the entity that was declared under `name`."""
-    return ident(f"{name}/entity")
+    return str(ident(f"{name}/entity"))
 
 
 @dataclass
@@ -131,7 +131,7 @@ class Stage:
             a_scene(name, order=order, **changes),
             a_turn(f"{name}/turn", name),
         )
-        return ident(name)
+        return str(ident(name))
 
     async def propose(
         self,
@@ -160,7 +160,7 @@ class Stage:
             turn_index=0,
         )
         await self.make(replace(proposal, **changes))
-        return ident(called)
+        return str(ident(called))
 
     async def canonize(self, scene: str = "scene", **options: Any) -> CanonizationReport:
         """Canonize a scene as the canon keeper."""

@@ -40,7 +40,7 @@ async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
         section="Combat",
     )
     await stage.write(*made(snippet))
-    return ident(name)
+    return str(ident(name))
 
 
 async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> None:
