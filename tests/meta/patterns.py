@@ -24,6 +24,9 @@ USES: Final[dict[str, Callable[[Any, Any], object]]] = {
     "sub": lambda pattern, text: pattern.sub(text[:0], text),
     "subn": lambda pattern, text: pattern.subn(text[:0], text),
 }
+SCANS: Final = frozenset(USES) - {"match", "fullmatch"}
+"""Each of these runs one search after the other, and `findall` does no less than any of them."""
+
 EVERYDAY: Final = "aA0 \n\t.,-_:;@('\"*/%\u00e9\u3042"
 ENDLESS: Final = 1_000
 OWN_MAX, PAIRED_MAX = 24, 9
@@ -126,7 +129,10 @@ def _tree(pattern: re.Pattern[Any]) -> Any:
 
 
 def _uses(tree: ast.AST, name: str) -> tuple[str, ...]:
-    """The methods by which a module asks a pattern; all of them where it hands the pattern on."""
+    """The methods by which a module asks a pattern; all of them where it hands the pattern on.
+
+    `findall` stands for every method that scans a text.
+    """
     asked: set[str] = set()
     plain = total = 0
     for node in ast.walk(tree):
@@ -139,9 +145,8 @@ def _uses(tree: ast.AST, name: str) -> tuple[str, ...]:
         ):
             plain += 1
             asked.add(node.attr)
-    if total > plain or not asked & set(USES):
-        return tuple(USES)
-    return tuple(sorted(asked & set(USES)))
+    found = asked & set(USES) if total == plain and asked & set(USES) else set(USES)
+    return tuple(sorted({"findall" if each in SCANS else each for each in found}))
 
 
 def hard_texts(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
