@@ -1,6 +1,8 @@
 """The pages in a real browser: by keyboard alone, by two at once, without scripts, and attacked."""
 
 import http.server
+import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.inspector.browser import SEEN, Watched, a_browser, barriers, hosted, pages_of, watched
 from tests.inspector.kit import Harbour, a_harbour, run_apart
@@ -172,6 +174,42 @@ def test_the_graph_is_drawn_and_listed(tab: Watched, site: Site) -> None:
 
     expect(page.locator("#graph canvas").first).to_be_visible()
     assert page.locator("#graph-list li").count() >= 1
+
+
+def test_two_thousand_nodes_fill_the_canvas_and_none_covers_another(
+    tab: Watched, site: Site
+) -> None:
+    nodes = [[str(n), f"Node {n}", "character"] for n in range(2_000)]
+    edges = [[f"e{n}", str(n // 7), str(n), "KNOWS"] for n in range(1, 2_000)]
+    drawn = json.dumps({"nodes": nodes, "edges": edges, "centre": "0"})
+
+    def crowded(route: Route) -> None:
+        answer = route.fetch()
+        held = r'(id="graph-data">).*?(</script>)'
+        body = re.sub(held, lambda part: part[1] + drawn + part[2], answer.text(), flags=re.DOTALL)
+        route.fulfill(response=answer, body=body)
+
+    tab.page.route("**/graph?**", crowded)
+    page = tab.go(f"/graph?space={site.harbour.space}")
+    page.wait_for_function("document.getElementById('graph')._cyreg?.cy.nodes().length === 2000")
+
+    told = page.evaluate(
+        """() => {
+          const held = document.getElementById("graph"), cy = held._cyreg.cy;
+          const boxes = cy.nodes().map((one) => one.renderedBoundingBox({ includeLabels: false }));
+          boxes.sort((one, other) => one.x1 - other.x1);
+          let covered = 0;
+          boxes.forEach((one, at) => {
+            for (let n = at + 1; n < boxes.length && boxes[n].x1 < one.x2; n += 1)
+              if (boxes[n].y1 < one.y2 && one.y1 < boxes[n].y2) covered += 1;
+          });
+          const all = cy.elements().renderedBoundingBox();
+          return { covered, wide: all.w / held.clientWidth, high: all.h / held.clientHeight };
+        }"""
+    )
+    assert told["covered"] == 0
+    assert told["wide"] > 0.6
+    assert told["high"] > 0.6
 
 
 def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:

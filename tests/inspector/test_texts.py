@@ -12,7 +12,8 @@ TEMPLATES = PACKAGE / "inspector" / "templates"
 WORDS = ("kind", "space", "type", "status", "level", "authority", "how", "mark", "tie", "proposal",
          "speaker", "source", "reading", "pair",
          "member", "wording")  # fmt: skip
-MADE = (*(f"{group}." for group in WORDS), "review.", "done.", "times.", "row.", "door.",
+MADE = (*(f"{group}." for group in WORDS), "claim.", "propose.", "review.",
+        "done.", "times.", "row.", "door.",
         "difference.side", "verdict.", "app.")  # fmt: skip
 
 

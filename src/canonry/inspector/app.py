@@ -63,6 +63,7 @@ def inspector_app(gateway: Gateway, door: Door) -> Starlette:
         routes=[
             *(Route(path, host.page(page), methods=["GET"]) for path, page in every.items()),
             Route("/decide", host.page(pages.decide), methods=["POST"]),
+            Route("/propose", host.page(pages.propose), methods=["POST"]),
             Route("/enter", host.enter, methods=["GET"]),
             Route("/sign-in", host.sign_in, methods=["POST"]),
             Route("/leave", host.page(host.leave), methods=["POST"]),

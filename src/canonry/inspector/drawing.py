@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -151,6 +151,7 @@ def _environment() -> Environment:
         "brief": brief,
         "data": as_data,
         "exact": render_instant,
+        "linked": linked,
         "moment": _moment,
         "value": as_text,
     }
@@ -165,6 +166,18 @@ def _environment() -> Environment:
 def brief(text: str, most: int = TITLE_MAX) -> str:
     """Return the text, or its beginning if it is long."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def linked(text: str, names: Mapping[str, Sequence[tuple[int, int, str]]], to: Any) -> Markup:
+    """Return the text with a link for each name in it; `to` makes the address of a page."""
+    shown, reached = Markup(), 0
+    for first, last, of in names.get(text, ()):
+        if first >= reached:
+            shown += visible(text[reached:first])
+            link = Markup('<a href="{}">{}</a>')
+            shown += link.format(to(f"/thing/{of}"), visible(text[first:last]))
+            reached = last
+    return shown + visible(text[reached:])
 
 
 def as_data(value: Any) -> Markup:

@@ -22,7 +22,7 @@ from canonry.inspector.views.queue import (
     settle,
 )
 from canonry.inspector.views.things import PAGE as PASSAGES
-from canonry.inspector.views.things import VALUE_MAX, picture, seen_document, seen_thing
+from canonry.inspector.views.things import VALUE_MAX, names_in, picture, seen_document, seen_thing
 
 ROWS: Final = 50
 GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
@@ -93,7 +93,10 @@ async def thing(visit: Visit) -> Response:
         look, template, step = own
         value = visit.asked("value")[:VALUE_MAX]
         more = await visit.show("get", look, of=of, offset=visit.offset, value=value, **visit.times)
-        return visit.draw(template, seen=seen, more=more, offset=visit.offset, step=step)
+        names = await visit.show("get", names_in, of=of, texts=_texts_of(more))
+        return visit.draw(
+            template, seen=seen, more=more, names=names, offset=visit.offset, step=step
+        )
     times = {} if seen["kind"] in _TIMELESS else visit.times
     now = await visit.call("get", of=of, full=True, limit=ROWS, **times)
     why: Mapping[str, Any] = {}
@@ -102,9 +105,20 @@ async def thing(visit: Visit) -> Response:
     told: Mapping[str, Any] = {}
     if seen["kind"] == "entity" and seen["space"].told:
         told = await visit.call("timeline", about=of, limit=20, **times)
+    names = await visit.show("get", names_in, of=of, texts=[now.get("says", "")])
     return visit.draw(
-        "thing.html", seen=seen, now=now, why=why, timeline=told.get("timeline", ()),
+        "thing.html", seen=seen, now=now, why=why, timeline=told.get("timeline", ()), names=names,
     )  # fmt: skip
+
+
+def _texts_of(more: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a scene or document in which names are links."""
+    scene = more.get("scene")
+    told = [] if scene is None else [scene.summary or "", scene.purpose or ""]
+    told += [one["turn"].text for one in more.get("turns", ())]
+    pieces = [one["pieces"] for one in more.get("passages", ())]
+    pieces += [some for _, some in more.get("parts", ())]
+    return told + [piece.text for some in pieces for piece in some if not piece.values]
 
 
 _OWN: Final = {
@@ -122,7 +136,7 @@ async def page_picture(visit: Visit) -> Response:
         return visit.draw("lost.html", 404)
     boxes = [box for each in visit.request.query_params.getlist("box") if (box := _box(each))]
     drawn = await visit.show("get", picture, of=params["id"], page=int(number), boxes=boxes)
-    return Response(drawn, media_type="image/png")
+    return Response(drawn.data, media_type=drawn.media_type)
 
 
 def _box(text: str) -> list[float]:
@@ -220,6 +234,36 @@ async def health(visit: Visit) -> Response:
     return visit.draw("health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall))
 
 
+_CLAIMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "entity": ("name", "type", "says"),
+    "fact": ("says", "about", "when"),
+    "relation": ("from", "type", "to", "when"),
+    "correction": ("of", "field", "value", "says", "when"),
+}
+"""Kind of claim -> the members that its form has."""
+
+
+async def propose(visit: Visit) -> Response:
+    """Propose the claim of a form in the name of its user, and show the verdict.
+
+    The words of the user are its evidence: what the form quotes, or else what it claims.
+    """
+    form = await visit.form()
+    kind, space = _first(form, "kind"), _first(form, "space")
+    claim: dict[str, Any] = {"kind": kind}
+    for name in _CLAIMED.get(kind, ()):
+        if text := _first(form, name).strip():
+            claim[name] = [each.strip() for each in text.split("\n")] if name == "about" else text
+    said = _first(form, "said").strip() or " ".join(
+        _first(form, name).strip() for name in _CLAIMED.get(kind, ()) if name in _WORDED
+    )
+    told = await visit.call("propose", claims=[claim], said=said, space=space)
+    place = await visit.show("find", one_place, space=space)
+    return visit.draw("proposed.html", told=told, claim=claim, space=place, back=back_to(form))
+
+
+_WORDED: Final = frozenset({"name", "says", "from", "type", "to", "value"})
+
 _RULINGS: Final = ("judge", "accept", "reject", "waive", "retcon", "end")
 VERDICTS: Final = (*_RULINGS, "merge", "separate", "split")
 _SAID: Final = "said."
@@ -303,11 +347,17 @@ def _first(form: Mapping[str, list[str]], name: str) -> str:
     return next(iter(form.get(name, ())), "")
 
 
+_FORMS_ONLY: Final = frozenset({"/decide", "/propose"})
+"""Addresses that take forms, and that a browser cannot go back to."""
+
+
 def back_to(form: Mapping[str, list[str]]) -> str:
     """Return the inspector page of a form; another address would lead the browser elsewhere."""
     path = _first(form, "back")
     ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     kept = path.partition("#")[0] if ours else "/"
     bare, _, asked = kept.partition("?")
+    if bare in _FORMS_ONLY:
+        return "/"
     pairs = [each for each in asked.split("&") if each and not each.startswith(("done=", "ids="))]
     return f"{bare}?{'&'.join(pairs)}" if pairs else bare

@@ -218,7 +218,7 @@ class DocumentReader(Protocol):
     async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
         """Return a page of a PDF, counted from 1, as PNG of at most four million pixels.
 
-        `boxes` are highlighted in it.
+        `boxes` are highlighted in it. The only page of an image is its own bytes.
 
         Raises:
             InvalidInput: `document.no-page`, or it is no PDF; `document.damaged`,

@@ -269,10 +269,12 @@ class Mentions:
     """The entities that a text names, in order: ids, and the names that the caller supplied.
 
     Supplied names map to None. `unclear` maps each ambiguous name, as written, to its candidates.
+    `spans` are (first character, character behind the last, id) of each found name.
     """
 
     found: Mapping[str, EntityId | None] = field(default_factory=dict)
     unclear: Mapping[str, Sequence[Entity | str]] = field(default_factory=dict)
+    spans: Sequence[tuple[int, int, EntityId]] = ()
 
 
 async def find_mentioned(
@@ -294,6 +296,7 @@ async def find_mentioned(
     found: dict[str, EntityId | None] = {}
     unclear: dict[str, Sequence[Entity | str]] = {}
     taken: list[WrittenName] = []
+    spans: list[tuple[int, int, EntityId]] = []
     for each in written:
         if keys[each] not in pages and not also:
             continue
@@ -311,7 +314,9 @@ async def find_mentioned(
             continue
         [(key, bearer)] = bearers.items()
         found[key] = None if bearer is None else bearer.id
-    return Mentions(found=found, unclear=unclear)
+        if bearer is not None:
+            spans.append((each.start, each.end, bearer.id))
+    return Mentions(found=found, unclear=unclear, spans=spans)
 
 
 async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]:

@@ -210,7 +210,10 @@ class LocalReader(DocumentReader):
 
     @override
     async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
-        if kind_of(data, hint) is not FileType.PDF or page < 1:
+        kind = kind_of(data, hint)
+        if kind.is_image and page == 1:
+            return data
+        if kind is not FileType.PDF or page < 1:
             raise InvalidInput("document.no-page", "Only PDFs have pages to draw.", path="/page")
         async with self._turn:
             seconds = min(PICTURE_SECONDS, self._limits.file_seconds)

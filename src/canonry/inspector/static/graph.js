@@ -7,6 +7,9 @@ const holder = document.getElementById("graph");
 const text = document.getElementById("graph-data")?.textContent ?? "";
 const draw = /** @type {any} */ (globalThis).cytoscape;
 
+/** From so many nodes on, labels are left to the pointer and edges are plain. */
+const MANY = 150;
+
 /** @param {string} name */
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -19,6 +22,28 @@ function hue(type) {
   return sum;
 }
 
+/**
+ * Give each node a cell of its own, so that none covers another and the whole canvas is used; near
+ * nodes stay near, because columns follow their x and the cells of a column their y.
+ * @param {any} picture
+ * @param {HTMLElement} canvas
+ */
+function spread(picture, canvas) {
+  const nodes = picture.nodes().toArray();
+  const shape = canvas.clientWidth / Math.max(1, canvas.clientHeight);
+  const columns = Math.max(1, Math.round(Math.sqrt(nodes.length * shape)));
+  const most = Math.ceil(nodes.length / columns);
+  nodes.sort((/** @type {any} */ one, /** @type {any} */ other) => one.position("x") - other.position("x"));
+  const wide = nodes.length > MANY ? 34 : 130;
+  for (let column = 0; column * most < nodes.length; column += 1) {
+    const held = nodes.slice(column * most, (column + 1) * most);
+    held.sort((/** @type {any} */ one, /** @type {any} */ other) => one.position("y") - other.position("y"));
+    held.forEach((/** @type {any} */ node, /** @type {number} */ row) => {
+      node.position({ x: column * wide + (row % 2) * wide * 0.5, y: row * wide });
+    });
+  }
+}
+
 if (holder !== null && draw !== undefined && text !== "") {
   /** @type {Told} */
   const told = JSON.parse(text);
@@ -26,7 +51,7 @@ if (holder !== null && draw !== undefined && text !== "") {
     holder.hidden = false;
     holder.setAttribute("role", "img");
     holder.setAttribute("aria-label", holder.dataset.names ?? "");
-    const many = told.nodes.length > 150;
+    const many = told.nodes.length > MANY;
     const list = document.getElementById("graph-list");
     if (list instanceof HTMLDetailsElement) list.open = told.edges.length <= 20;
     // Show the page first: a large picture takes some time.
@@ -38,8 +63,8 @@ if (holder !== null && draw !== undefined && text !== "") {
         ...told.edges.map(([id, source, target, name]) => ({ data: { id, source, target, name: name.slice(0, 40) } })),
       ],
       layout: many
-        ? { name: "concentric", animate: false, minNodeSpacing: 8 }
-        : { name: "cose", animate: false, randomize: false, nodeRepulsion: 9000, idealEdgeLength: 110, padding: 20 },
+        ? { name: "breadthfirst", animate: false, circle: true }
+        : { name: "cose", animate: false, randomize: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: 9000, idealEdgeLength: 110 },
       maxZoom: 3,
       hideEdgesOnViewport: many,
       textureOnViewport: many,
@@ -49,6 +74,8 @@ if (holder !== null && draw !== undefined && text !== "") {
         { selector: "edge", style: { width: 1, "line-color": colour("--soft"), "target-arrow-color": colour("--soft"), "target-arrow-shape": "triangle", "arrow-scale": 0.7, "curve-style": many ? "haystack" : "bezier", label: many ? "" : "data(name)", "font-size": 8, color: colour("--soft"), "text-rotation": "autorotate", "text-background-color": colour("--raised"), "text-background-opacity": 1 } },
       ],
     });
+    spread(picture, holder);
+    picture.fit(undefined, 20);
     if (picture.zoom() > 1.4) {
       picture.zoom(1.4);
       picture.center();

@@ -237,7 +237,20 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     page = await list_proposals(desk.canon, caller, asked, universe_id=desk.space.id)
     waiting = [await waiting_of(desk, each) for each in page.items]
     seen |= {"past": True} if "as_known_at" in arguments else {}
-    return {**seen, "total": page.total, "waiting": waiting}
+    return {**seen, "total": page.total, "groups": _by_entity(waiting)}
+
+
+def _by_entity(waiting: Sequence[Seen]) -> Sequence[Seen]:
+    """Return the proposals by the first entity that each is about, in the order of the first."""
+    groups: dict[str, Seen] = {}
+    for one in waiting:
+        entity = next(iter(one["about"]), None)
+        group = groups.setdefault(
+            "" if entity is None else entity.id, {"about": entity, "waiting": [], "open": []}
+        )
+        group["waiting"].append(one)
+        group["open"] += [] if one["decided"] else [one["id"]]
+    return list(groups.values())
 
 
 async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:

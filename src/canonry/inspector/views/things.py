@@ -12,7 +12,7 @@ from canonry.canon.judging.contents import CONTENT_SHAPES, Holding
 from canonry.canon.ports.files import FileType
 from canonry.canon.queries.explain import explain
 from canonry.canon.queries.listings import query_asserted, query_snippets
-from canonry.canon.queries.names import title_of
+from canonry.canon.queries.names import find_mentioned, title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
@@ -111,6 +111,29 @@ def called(thing: Thing) -> str:
         return ""
     said = (getattr(thing, name, "") for name in ("statement", "text", "title", "name"))
     return title_of(thing) or next((text for text in said if text), "")
+
+
+TextLinks = Mapping[str, Sequence[tuple[int, int, str]]]
+"""Text -> (first character, character behind the last, id of the named entity), in order."""
+
+_NAMED_MAX: Final = 100_000
+"""The most characters of a page in which names are looked for."""
+
+
+async def names_in(canon: Canon, caller: Caller, arguments: Arguments) -> TextLinks:
+    """Return the entities that `texts` name in the space of the item `of`, by one lookup."""
+    desk = await desk_of(canon, caller, arguments, "of")
+    texts = [each for each in dict.fromkeys(arguments["texts"]) if each]
+    whole = "\n\n".join(texts)[:_NAMED_MAX]
+    mentions = await find_mentioned(desk.canon, desk.space.id, whole)
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    begin = 0
+    for text in texts:
+        end = begin + len(text)
+        inside = [one for one in mentions.spans if begin <= one[0] and one[1] <= end]
+        found[text] = sorted((first - begin, last - begin, of) for first, last, of in inside)
+        begin = end + 2
+    return found
 
 
 async def links(desk: Desk, ids: Iterable[str]) -> Sequence[LinkTo]:
@@ -291,6 +314,7 @@ async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> S
             for each in passages
         ],
         "parts": [(each.page, pieces(each.text[:PART_MAX], marked)) for each in parts],
+        "image": _image_type(source) is not None and bool(source.files),
         "pictures": {
             page: [one.box for one in places if one.box and one.page == page] for page in shown
         },
@@ -326,13 +350,28 @@ def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiec
     return found
 
 
-async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> bytes:
-    """Return a page of the document `of` as PNG, with marked `boxes`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnPage:
+    """A picture with its media type."""
+
+    data: bytes
+    media_type: str
+
+
+async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> DrawnPage:
+    """Return a page of the document `of` as PNG with marked `boxes`, or the image that it is."""
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
     assert isinstance(source, Source)  # noqa: S101 - the kind was asked for
     boxes = [Box(*each) for each in arguments.get("boxes", ())]
-    return await picture_of(canon, caller, source, arguments["page"], boxes)
+    data = await picture_of(canon, caller, source, arguments["page"], boxes)
+    return DrawnPage(data=data, media_type=_image_type(source) or "image/png")
+
+
+def _image_type(source: Source) -> str | None:
+    """Return the media type of a source that is an image."""
+    kind = source.mime_type or ""
+    return kind if kind in set(FileType) and FileType(kind).is_image else None
 
 
 async def _resting(desk: Desk) -> dict[str, list[str]]:
