@@ -115,10 +115,11 @@ COMPILE = $(VENV)-lock/bin/uv pip compile pyproject.toml --quiet --universal --g
 STORES = postgres s3 mongodb neo4j opensearch qdrant
 
 lock: $(VENV)-lock/bin/uv ## Update the lock files to the newest allowed versions
-	@$(COMPILE) --upgrade --group build --group dev --output-file requirements/dev.lock
-	@$(COMPILE) --upgrade --group build --constraint requirements/dev.lock \
+	@$(COMPILE) --upgrade --extra meaning --group build --group dev \
+		--output-file requirements/dev.lock
+	@$(COMPILE) --upgrade --extra meaning --group build --constraint requirements/dev.lock \
 		--output-file requirements/run.lock
-	@$(COMPILE) --upgrade --group build $(addprefix --extra ,$(STORES)) \
+	@$(COMPILE) --upgrade --group build $(addprefix --extra ,meaning $(STORES)) \
 		--constraint requirements/dev.lock --output-file requirements/image.lock
 	@$(COMPILE) --upgrade --extra ocr --constraint requirements/dev.lock \
 		--output-file requirements/ocr.lock

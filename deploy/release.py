@@ -29,7 +29,7 @@ NAMED = {
     SOURCE: ('__version__ = "',),
     ROOT / "server.json": ('"version": "',),
     ROOT / "deploy" / "mcpb" / "manifest.json": ('"version": "',),
-    ROOT / "deploy" / "mcpb" / "pyproject.toml": ('\nversion = "', '"canonry=='),
+    ROOT / "deploy" / "mcpb" / "pyproject.toml": ('\nversion = "', '"canonry[meaning]=='),
 }
 
 

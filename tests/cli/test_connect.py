@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.app.recalling import MEANING
 from canonry.cli.connecting import json_text, toml_text
 from canonry.cli.connecting.command import CLIENTS, Machine, launch
 from tests.cli.run import Done, canonry
@@ -263,8 +264,16 @@ def found(*names: str) -> dict[str, str]:
         ("/p/.venv/bin/canonry", "/p/.venv", ("/p/.venv/bin/canonry",)),
         ("/h/.local/bin/canonry", "/h/.local/share/uv/tools/canonry", ("/h/.local/bin/canonry",)),
         ("/h/.local/bin/canonry", "/h/.local/pipx/venvs/canonry", ("/h/.local/bin/canonry",)),
-        ("/c/uv/archive-v0/x/bin/canonry", "/c/uv/archive-v0/x", ("/b/uvx", "canonry")),
-        ("/h/.cache/pipx/y/bin/canonry", "/h/.cache/pipx/y", ("/b/pipx", "run", "canonry")),
+        (
+            "/c/uv/archive-v0/x/bin/canonry",
+            "/c/uv/archive-v0/x",
+            ("/b/uvx", "--with", MEANING, "canonry"),
+        ),
+        (
+            "/h/.cache/pipx/y/bin/canonry",
+            "/h/.cache/pipx/y",
+            ("/b/pipx", "run", "--spec", MEANING, "canonry"),
+        ),
         ("/p/cli/__main__.py", "/p/.venv", ("/p/.venv/bin/python", "-m", "canonry.cli")),
     ],
 )

@@ -121,7 +121,7 @@ def test_every_description_names_the_version_that_it_ships_with() -> None:
     assert registry()["version"] == __version__
     assert [each["version"] for each in registry()["packages"]] == [__version__]
     assert bundle["project"]["version"] == __version__
-    assert bundle["project"]["dependencies"] == [f"canonry=={__version__}"]
+    assert bundle["project"]["dependencies"] == [f"canonry[meaning]=={__version__}"]
 
 
 def test_the_registry_finds_the_name_of_the_server_in_the_readme() -> None:

@@ -41,8 +41,9 @@ USED_BY_NAME = frozenset(
 )
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
 
-SERVED_EXTRAS = ("mongodb", "neo4j", "opensearch", "postgres", "qdrant", "s3")
-"""What servers are asked by, where one is chosen."""
+MEANING = PROJECT["project"]["optional-dependencies"]["meaning"]
+SERVED_EXTRAS = ("meaning", "mongodb", "neo4j", "opensearch", "postgres", "qdrant", "s3")
+"""What the search by meaning needs, and what servers are asked by, where one is chosen."""
 
 
 def name_of(requirement: str) -> str:
@@ -93,13 +94,13 @@ def test_every_import_is_declared() -> None:
 
 
 def test_every_declared_dependency_is_used() -> None:
-    declared = modules(PROJECT["project"]["dependencies"])
+    declared = modules(PROJECT["project"]["dependencies"] + MEANING)
 
     assert not declared - imported(served()) - USED_BY_NAME
 
 
 def test_the_testing_extra_covers_the_conformance_kit() -> None:
-    declared = modules(PROJECT["project"]["dependencies"])
+    declared = modules(PROJECT["project"]["dependencies"] + MEANING)
     extra = modules(PROJECT["project"]["optional-dependencies"]["testing"])
 
     assert not imported(python_files("src/canonry/testing")) - declared - extra - {*BROUGHT_BY}
@@ -107,7 +108,8 @@ def test_the_testing_extra_covers_the_conformance_kit() -> None:
 
 def test_everything_declared_is_locked() -> None:
     groups = PROJECT["dependency-groups"]
-    run = {name_of(line) for line in PROJECT["project"]["dependencies"] + groups["build"]}
+    direct = PROJECT["project"]["dependencies"] + MEANING
+    run = {name_of(line) for line in direct + groups["build"]}
     dev = run | {name_of(line) for line in groups["dev"] if isinstance(line, str)}
 
     assert not run - set(locked("run.lock"))

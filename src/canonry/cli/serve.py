@@ -171,7 +171,7 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
 async def _open(settings: Settings) -> "OpenGateway":
     """Open the tools and the store; their import takes longer than greeting a client."""
     with importing():
-        from canonry.app.recalling import BackgroundIndexing, recall_folder  # noqa: PLC0415 - as below
+        from canonry.app import recalling  # noqa: PLC0415 - as below
         from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
         from canonry.canon.upkeep.reread import count_unread, unread_note  # noqa: PLC0415 - as above
@@ -191,8 +191,11 @@ async def _open(settings: Settings) -> "OpenGateway":
     if waiting := await count_unread(store.canon):
         notice(f"{unread_note(waiting)} Run `canonry upgrade`.")
     recall, close = store.canon.service(RecallServices).recall, store.close
+    if recall is None and recalling.lacks_meaning(settings):
+        notice(f"{recalling.WORDS_ONLY} {recalling.INSTALL_MEANING}")
     if recall is not None:
-        indexing = BackgroundIndexing(store.canon, recall, recall_folder(settings), notice)
+        folder = recalling.recall_folder(settings)
+        indexing = recalling.BackgroundIndexing(store.canon, recall, folder, notice)
         indexing.start()
 
         async def stop() -> None:

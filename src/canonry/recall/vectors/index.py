@@ -1,11 +1,14 @@
 """The embedded index: a published, mapped file, newer vectors in memory, and the search."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import mmap
 import os
 import zlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import wraps
 from itertools import islice
@@ -14,8 +17,6 @@ from threading import Lock
 from typing import Any, Final, ParamSpec, Self, TypeAlias, TypeVar
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from canonry.readmodels.ports.text import (
@@ -38,6 +39,10 @@ from canonry.recall.vectors.rows import (
 )
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
+
+with suppress(ImportError):  # without the extra `meaning`, an index can only be dropped
+    import numpy as np
+    from numpy.typing import NDArray
 
 READ_AT_ONCE: Final = 4096
 _COMPARED_AT_ONCE: Final = 2048  # other threads may run after each

@@ -13,11 +13,13 @@ from threading import Lock
 from typing import IO, Any, Final, TypeAlias
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from canonry.readmodels.ports.text import EmbeddingModel, VectorBatch
 from canonry.values.errors import Unavailable
+
+with suppress(ImportError):  # without the extra `meaning`, an index can only be dropped
+    import numpy as np
+    from numpy.typing import NDArray
 
 _TRIES: Final = 1200
 _PAUSE: Final = 0.05
@@ -75,8 +77,8 @@ def unfinished() -> Unavailable:
 # Row numbers only grow, so that a reader can continue after the last number it has read. Errors of
 # SQLite and files become the two errors of the port here.
 
-Floats: TypeAlias = NDArray[np.float32]
-Numbers: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = "NDArray[np.float32]"
+Numbers: TypeAlias = "NDArray[np.int64]"
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _MEND: Final = "The vector index is damaged or of another version. Run `canonry rebuild`."
