@@ -4,6 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from canonry.values import errors
@@ -99,6 +100,7 @@ def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
             return "…"
 
 
+@cache
 def every_error() -> dict[str, list[Raised]]:
     """Code -> the places at which it is raised, by the code's alphabet."""
     found: dict[str, list[Raised]] = defaultdict(list)
