@@ -28,9 +28,9 @@ from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
-from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
-from canonry.canon.judging.gates.statements import STATEMENT_NEGATED
-from canonry.canon.judging.gates.states import ENTITY_KNOWN
+from canonry.canon.judging.gates.proposals import dependency_accepted
+from canonry.canon.judging.gates.statements import statement_negated
+from canonry.canon.judging.gates.states import entity_known
 from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
@@ -222,7 +222,7 @@ async def _proposing_told(
     reply = _verdicts(claims, list(map(verdict_on, proposals)), written=decides and not dry)
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
-        asks = any(row.get("rule") == ENTITY_KNOWN.id for row in reply["verdicts"])
+        asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
         reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
     fallen = [i for one in proposals if decides and not dry for i in _over(one)]
     if fallen and (more := await judge_waiting(desk, fallen)):
@@ -308,7 +308,7 @@ _TOLD_MAX: Final = 3
 def _sentences(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
     """Yield what claims contradict, ended, retracted and may conflict with, a sentence each."""
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
-    graded = [each for one in good if one.rule != DEPENDENCY_ACCEPTED.id for each in one.graded]
+    graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
     ended = [each["because"] for one in good for each in one.ends]
     retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
     against = [
@@ -338,7 +338,7 @@ def _sentences(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterato
 def _way_out(rows: Sequence[Row]) -> str:
     """Return advice for claims that the rules did not accept."""
     rules = {row.get("rule") for row in rows}
-    for asked in [each for each in rows if each.get("rule") == ENTITY_KNOWN.id]:
+    for asked in [each for each in rows if each.get("rule") == entity_known.id]:
         known, own = asked["against"][0]["id"], asked["proposal"]
         return (
             f'Is {asked["claim"]} the known one? Then decide merge, of=["{known}", "{own}"]. Else '
@@ -346,7 +346,7 @@ def _way_out(rows: Sequence[Row]) -> str:
         )
     if ACCEPTED_RULE in rules:
         return "Propose the claim again with said or evidence, or decide accept."
-    dated = STATEMENT_NEGATED.id in rules
+    dated = statement_negated.id in rules
     later = " If the older fact was true until then, give `when`." if dated else ""
     return f"Propose again with authority=gm, which overrules the canon, or decide accept.{later}"
 
@@ -360,7 +360,7 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
     elif verdict.status is not ProposalStatus.ACCEPTED:
         row |= {"rule": verdict.rule, "because": verdict.rationale}
         row |= {"proposal": verdict.proposal_id}
-    if verdict.rule == DEPENDENCY_ACCEPTED.id:  # the graded items are prerequisites, no objections
+    if verdict.rule == dependency_accepted.id:  # the graded items are prerequisites, no objections
         return {**row, "builds_on": [one.id for one in verdict.graded]}
     against = [
         {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded

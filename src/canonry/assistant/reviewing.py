@@ -18,7 +18,7 @@ from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
 from canonry.canon.judging.contents import NOBODY
-from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
+from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import Account, require, within_account
@@ -270,7 +270,7 @@ async def judge_waiting(desk: Desk, fallen: Iterable[str] = ()) -> list[Row]:
         for one in waiting.items
         if (why := one.review) is not None
         and (
-            why.rule == DEPENDENCY_ACCEPTED.id
+            why.rule == dependency_accepted.id
             or not against.isdisjoint(each.id for each in why.all_conflicts)
         )
     ]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk, Wanted
 from canonry.canon.judging.contents import words_of_time
-from canonry.canon.judging.gates.proposals import DEPENDENCY_ACCEPTED
+from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -255,7 +255,7 @@ def _rests_on(proposal: Proposal) -> tuple[str, ...]:
     ends = (str(proposal.content.get(name)) for name in _ENDS)
     said = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
     ruling = proposal.review
-    if ruling is not None and ruling.rule == DEPENDENCY_ACCEPTED.id:
+    if ruling is not None and ruling.rule == dependency_accepted.id:
         said += [one.id for one in ruling.all_conflicts]
     return tuple(dict.fromkeys(said))
 

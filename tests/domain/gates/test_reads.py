@@ -11,7 +11,7 @@ from canonry.canon.canonization.decide_proposals import Judgement, decide
 from canonry.canon.judging.candidates import Candidate, read_candidate
 from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.slices import Lookup, Slice
+from canonry.canon.judging.slices import Lookup, Slice, SliceView
 from canonry.canon.session.commit_change import extend_slice
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import (
@@ -274,7 +274,11 @@ async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -
 
     verdict = judgement.verdict
 
-    declared = {gate.id: gate.looking(candidate, known, POLICY).read for gate in GATES}
+    declared = {}
+    for gate in GATES:
+        view = SliceView(known, POLICY)
+        list(gate.objections(candidate, view))
+        declared[gate.id] = view.read
     assert all(reads <= verdict.reads for reads in declared.values())
     assert relations_key(id_of("Frodo")) in declared["gate:actor-present"]
     assert relations_key(id_of("Frodo")) not in declared["gate:actor-alive"]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,18 +13,14 @@ from canonry.canon.canonization.acceptance import Acceptance, accept
 from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
 from canonry.canon.judging.contents import (
     EntityContent,
-    EventContent,
     FactContent,
     RelationshipContent,
-    StateChangeContent,
     references_of,
 )
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.gates.events import EVENT_TOLD_BEFORE
 from canonry.canon.judging.gates.kit import Verdict, judge
-from canonry.canon.judging.gates.statements import STATEMENT_NEGATED
-from canonry.canon.judging.gates.states import ENTITY_KNOWN, texts_asked
-from canonry.canon.judging.known_things import labelled_for, tag_statement
+from canonry.canon.judging.gates.states import entity_known, texts_asked
+from canonry.canon.judging.known_things import labelled_for
 from canonry.canon.judging.retractions import retracted
 from canonry.canon.judging.settling import SettledLines, settled
 from canonry.canon.judging.slices import (
@@ -37,7 +33,7 @@ from canonry.canon.judging.slices import (
     ThingLookup,
 )
 from canonry.canon.judging.standing_statements import statements_of, time_reached
-from canonry.canon.judging.state_tags import as_held, as_state
+from canonry.canon.judging.state_tags import as_state
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
@@ -117,23 +113,6 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
     else:
         found.add(AxiomsLookup(candidate.proposal.space))
     return found
-
-
-def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterator[Lookup]:
-    """Return the further lookups that it always makes once its referenced items are known."""
-    content = candidate.content
-    asks = {EventContent: EVENT_TOLD_BEFORE, EntityContent: ENTITY_KNOWN}
-    gate = asks.get(type(content), STATEMENT_NEGATED)
-    yield from gate.looking(candidate, known, policy).wanted
-    if not isinstance(content, StateChangeContent):
-        return
-    entity = known.things.get(content.entity)
-    if isinstance(entity, Entity):
-        for name in entity.known_as:
-            for tag in as_held(entity, (*content.add, *content.remove)):
-                for holds in (True, False):
-                    statement = tag_statement(name, tag, holds=holds)
-                    yield StatementLookup(plain_statement(statement))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +255,7 @@ def _verdict(
     verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
     if not known.secrets or viewer.masters or forced:
         return verdict
-    gates = [one for one in GATES if one is not ENTITY_KNOWN]  # a secret namesake asks nothing
+    gates = [one for one in GATES if one is not entity_known]  # a secret namesake asks nothing
     whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
     open_ones = {one.id for one in verdict.graded}
     more = [
@@ -406,18 +385,10 @@ class Judging:
         """Load the slice for a batch, and judge its candidates as far as they are independent."""
         first = frozenset((*also, *chain.from_iterable(map(foreseen, batch))))
         waiting = list(batch)
-        then = False
 
         def judge(known: Slice) -> tuple[Collection[Lookup], None]:
-            nonlocal then
             if missing := known.missing(first):
                 return missing, None
-            if not then:
-                then = True
-                policy = self.canon.policy
-                found = [each for one in batch for each in foreseen_then(one, known, policy)]
-                if missing := known.missing(frozenset(found)):
-                    return missing, None
             judgements = [self._judgement(one, known) for one in waiting]
             self.judged.update((one.candidate.proposal.id, one) for one in judgements)
             waiting[:] = [e for e, one in zip(waiting, judgements, strict=True) if one.wanted]

@@ -99,7 +99,7 @@ def line_of(
     end: Entity,
     moment: Moment,
     *,
-    properties: Mapping[str, Any] | None = None,
+    properties: Mapping[str, Any],
 ) -> RelationLine:
     """Return the line that a relation of this type between these two belongs to, in order.
 
@@ -112,7 +112,7 @@ def line_of(
         found |= {one.id: one for one in view.relations(start, kind.name, "out")}
     if kind.one_origin:
         owned = view.relations(end, kind.name, "in")
-        part = counted(properties or {})
+        part = counted(properties)
         found |= {
             one.id: one
             for one in owned

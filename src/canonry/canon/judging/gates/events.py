@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from canonry.canon.judging.candidates import Candidate, Unreadable
+from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import Content, EventContent, FactContent
-from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.gates.kit import Objection, Weight, gate
 from canonry.canon.judging.known_things import retold
 from canonry.canon.judging.relation_lines import PLACE, lies_within, standing_line
 from canonry.canon.judging.slices import SliceView
@@ -23,10 +23,10 @@ from canonry.values.statements import Phase, Statement
 WALK_MAX: Final = 500
 
 
-def _examine_causes_acyclic(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EventContent)
+def causes_acyclic(_: Candidate, content: EventContent, view: SliceView) -> Iterator[Objection]:
     """Refuse an event that causes its own cause, even through other events."""
-    content = candidate.content
-    if not isinstance(content, EventContent) or not content.caused_by:
+    if not content.caused_by:
         return
     causes = {found for one in content.caused_by if (found := view.resolve(one)) is not None}
     frontier = [found for one in content.causes if (found := view.resolve(one)) is not None]
@@ -47,13 +47,13 @@ def _examine_causes_acyclic(candidate: Candidate, view: SliceView) -> Iterator[O
         yield Objection(weight=Weight.REFUSES, rationale=rationale)
 
 
-CAUSES_ACYCLIC: Final = Gate(id="gate:causes-acyclic", examine=_examine_causes_acyclic)
-
-
-def _examine_causes_in_order(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EventContent)
+def causes_in_order(
+    candidate: Candidate, content: EventContent, view: SliceView
+) -> Iterator[Objection]:
     """Object to an event that is dated before its cause."""
-    content, at = candidate.content, candidate.at
-    if not isinstance(content, EventContent) or at is None:
+    at = candidate.moment.at
+    if at is None:
         return
     for effect in _events_behind(content.causes, view):
         if effect.time_ref is not None and effect.time_ref < at:
@@ -81,16 +81,13 @@ def _out_of_order(candidate: Candidate, event: Event, how: str) -> Objection:
     )
 
 
-CAUSES_IN_ORDER: Final = Gate(id="gate:causes-in-order", examine=_examine_causes_in_order)
-
-
-def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
     """Object to acts of the dead after their death, and to the use of what is destroyed.
 
     The dead begin nothing that only the living do: they join nobody and become angry no more. An
     involvement without an act only causes a warning.
     """
-    content = candidate.content
     acting, told = _actors(content, view), _living_in(content, view)
     involved = list[Reference]()
     if isinstance(content, EventContent):
@@ -103,24 +100,22 @@ def _examine_actor_alive(candidate: Candidate, view: SliceView) -> Iterator[Obje
         yield from _object_to_dead(candidate, entity, view, acts=acts, only_told=words)
 
 
-def _places(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+def _places(content: Content, view: SliceView) -> frozenset[str]:
     """Return the ids of the places in which a claim says that somebody or something is."""
-    said = () if isinstance(content, Unreadable) else statements_of(content, view)
+    said = statements_of(content, view)
     values = [one.value for one in said if one.attribute == "location" and one.held]
     return frozenset(str(each).rpartition("of:")[2].split()[0] for each in values if each)
 
 
-def _actors(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+def _actors(content: Content, view: SliceView) -> frozenset[str]:
     """Return the ids of the actors that a claim names."""
     actors = content.actors if isinstance(content, EventContent | FactContent) else ()
     named = (view.entity(reference) for reference in actors)
     return frozenset(one.id for one in named if one is not None)
 
 
-def _living_in(content: Content | Unreadable, view: SliceView) -> frozenset[str]:
+def _living_in(content: Content, view: SliceView) -> frozenset[str]:
     """Return the ids of those that begin something that only the living do."""
-    if isinstance(content, Unreadable):
-        return frozenset()
     said = statements_of(content, view)
     dated = not isinstance(content, FactContent) or content.time_ref is not None
     # Without a time, the past tense may tell of the entity's life.
@@ -167,18 +162,15 @@ def _object_to_dead(
         )
 
 
-ACTOR_ALIVE: Final = Gate(id="gate:actor-alive", examine=_examine_actor_alive)
-
-
-def _examine_actor_present(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EventContent)
+def actor_present(
+    candidate: Candidate, content: EventContent, view: SliceView
+) -> Iterator[Objection]:
     """Object to actors who are neither at the event's location nor within it.
 
     Only an event with a place can contradict; a participant of a scene is at the scene's place.
     """
-    content = candidate.content
-    if not isinstance(content, EventContent) or content.location is None:
-        return
-    place = view.entity(content.location)
+    place = None if content.location is None else view.entity(content.location)
     if place is None:
         return
     for reference in content.actors:
@@ -208,16 +200,15 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
         )
 
 
-ACTOR_PRESENT: Final = Gate(id="gate:actor-present", examine=_examine_actor_present)
-
-
-def _examine_event_told_before(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EventContent)
+def event_told_before(
+    candidate: Candidate, content: EventContent, view: SliceView
+) -> Iterator[Objection]:
     """Warn of an event that another scene records in the same words.
 
     A person decides whether it happened twice; with equal times it is one event.
     """
-    content = candidate.content
-    if not isinstance(content, EventContent) or content.causes or content.caused_by:
+    if content.causes or content.caused_by:
         return
     where = () if content.location is None else (content.location,)
     entities = [view.entity(one) for one in (*content.involved, *where)]
@@ -230,6 +221,3 @@ def _examine_event_told_before(candidate: Candidate, view: SliceView) -> Iterato
             conflicts=(event.id,),
             authority=event.authority,
         )
-
-
-EVENT_TOLD_BEFORE: Final = Gate(id="gate:event-told-before", examine=_examine_event_told_before)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.contents import CorrectingContent
 from canonry.canon.judging.slices import Lookup, Score, Slice, SliceView, score_of, standing_of
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
@@ -74,22 +75,32 @@ class Objection:
         return enough(word, self.authority)
 
 
-Examine: TypeAlias = Callable[[Candidate, SliceView], Iterator[Objection]]
+Examine: TypeAlias = Callable[[Candidate, Any, SliceView], Iterator[Objection]]
+"""Yields what speaks against a candidate, by its content and a view of the canon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A rule with an id."""
+    """A rule with an id, for contents of some kinds."""
 
     id: str
+    kinds: tuple[type, ...]
     examine: Examine
 
-    def looking(self, candidate: Candidate, known: Slice, policy: Policy) -> SliceView:
-        """Run the rule on a view; return the view with the keys read and the missing lookups."""
-        view = SliceView(known, policy)
-        for _objection in self.examine(candidate, view):
-            pass
-        return view
+    def objections(self, candidate: Candidate, view: SliceView) -> Iterable[Objection]:
+        """Return what the rule objects to; nothing to contents of other kinds."""
+        content = candidate.content
+        return self.examine(candidate, content, view) if isinstance(content, self.kinds) else ()
+
+
+def gate(*kinds: type) -> Callable[[Examine], Gate]:
+    """Make a function the rule of its name for contents of these kinds, or of all that are read."""
+
+    def made(examine: Examine) -> Gate:
+        name = examine.__name__.replace("_", "-")
+        return Gate(id=f"gate:{name}", kinds=kinds or (CorrectingContent,), examine=examine)
+
+    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +158,7 @@ def judge(
     for gate in gates:
         if overruling and gate.id == ACCEPTED_RULE:
             continue
-        for objection in gate.examine(candidate, view):
+        for objection in gate.objections(candidate, view):
             told = revised(objection, rule=gate.id)
             if gate.id == ACCEPTED_RULE:
                 light = told

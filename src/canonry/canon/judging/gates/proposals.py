@@ -1,10 +1,10 @@
 """Gates on a proposal itself: readable content, existing references, and a sufficient score."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
 from canonry.canon.judging.contents import (
+    Content,
     EntityContent,
     EventContent,
     FactContent,
@@ -12,7 +12,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     references_of,
 )
-from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.gates.kit import Objection, Weight, gate
 from canonry.canon.judging.relation_lines import misplacing
 from canonry.canon.judging.slices import SliceView, score_of, standing_of
 from canonry.log.entries import THING_KINDS, Tombstone
@@ -24,17 +24,14 @@ from canonry.values.fields import Reference
 from canonry.values.provenance import Authority, CanonLevel
 
 
-def _examine_content_readable(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(Unreadable)
+def content_readable(_: Candidate, content: Unreadable, __: SliceView) -> Iterator[Objection]:
     """Refuse content that cannot be parsed as its type."""
-    del view
-    if isinstance(candidate.content, Unreadable):
-        yield Objection(weight=Weight.REFUSES, rationale=candidate.content.reason)
+    yield Objection(weight=Weight.REFUSES, rationale=content.reason)
 
 
-CONTENT_READABLE: Final = Gate(id="gate:content-readable", examine=_examine_content_readable)
-
-
-def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def dependency_accepted(candidate: Candidate, _: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse a proposal that builds on one that is not canon."""
     waiting: list[str] = []
     for needed in sorted(dependencies_of(candidate)):
@@ -59,16 +56,12 @@ def _examine_dependency_accepted(candidate: Candidate, view: SliceView) -> Itera
         yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=tuple(waiting))
 
 
-DEPENDENCY_ACCEPTED: Final = Gate(
-    id="gate:dependency-accepted", examine=_examine_dependency_accepted
-)
-
-
-def _examine_references_exist(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def references_exist(
+    candidate: Candidate, content: Content, view: SliceView
+) -> Iterator[Objection]:
     """Refuse references to missing items or to other universes."""
-    if isinstance(candidate.content, Unreadable):
-        return
-    for reference in references_of(candidate.content):
+    for reference in references_of(content):
         thing = view.referred(reference)
         if thing is None or isinstance(thing, Tombstone):
             rationale = f"it names {reference}, which does not exist"
@@ -78,15 +71,13 @@ def _examine_references_exist(candidate: Candidate, view: SliceView) -> Iterator
             yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
 
 
-REFERENCES_EXIST: Final = Gate(id="gate:references-exist", examine=_examine_references_exist)
-
-
-def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def references_fit(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse references to items of the wrong kind."""
-    match candidate.content:
-        case EntityContent(derives_from=archetype) as content if archetype is not None:
+    match content:
+        case EntityContent(derives_from=archetype) if archetype is not None:
             yield from _archetype(content, archetype, view)
-        case RelationshipContent() as content:
+        case RelationshipContent():
             ends = (content.from_entity, content.to_entity)
             yield from _all_are(ends, Entity, "an entity", view)
             yield from _two_ends(candidate, content, view)
@@ -95,18 +86,20 @@ def _examine_references_fit(candidate: Candidate, view: SliceView) -> Iterator[O
             entity = view.entity(reference)
             if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
                 yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
-        case EventContent() as content:
+        case EventContent():
             yield from _all_are(content.involved, Entity, "an entity", view)
             yield from _all_are((*content.causes, *content.caused_by), Event, "an event", view)
             place = None if content.location is None else view.entity(content.location)
             if place is not None and place.entity_type != EntityType.LOCATION:
                 yield _misfit(f"{content.location} must be a location", place.id)
-        case FactContent() as content:
+        case FactContent():
             yield from _all_are(content.involved, Entity, "an entity", view)
         case _:
             return
-    if (wrong := getattr(candidate.content, "replaces", None)) is not None:
-        yield from _all_are((wrong,), (Fact, Event, Relation), "a fact, event or relation", view)
+    if content.replaces is not None:
+        yield from _all_are(
+            (content.replaces,), (Fact, Event, Relation), "a fact, event or relation", view
+        )
 
 
 def _all_are(
@@ -147,15 +140,13 @@ def _misfit(rationale: str, *conflicts: str) -> Objection:
     return Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=conflicts)
 
 
-REFERENCES_FIT: Final = Gate(id="gate:references-fit", examine=_examine_references_fit)
-
-
-def _examine_target_not_retconned(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def target_not_retconned(
+    candidate: Candidate, content: Content, view: SliceView
+) -> Iterator[Objection]:
     """Refuse references to retconned items."""
-    if isinstance(candidate.content, Unreadable):
-        return
     wrong = candidate.corrects
-    for reference in references_of(candidate.content):
+    for reference in references_of(content):
         corrected = wrong is not None and str(reference) == wrong.id
         thing = wrong if corrected else view.referred(reference)
         if (
@@ -166,12 +157,8 @@ def _examine_target_not_retconned(candidate: Candidate, view: SliceView) -> Iter
             yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
 
 
-TARGET_NOT_RETCONNED: Final = Gate(
-    id="gate:target-not-retconned", examine=_examine_target_not_retconned
-)
-
-
-def _examine_evidence_resolves(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def evidence_resolves(candidate: Candidate, _: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse evidence that cannot be found."""
     for evidence in candidate.evidence:
         thing = view.cited(evidence.ref)
@@ -183,10 +170,10 @@ def _examine_evidence_resolves(candidate: Candidate, view: SliceView) -> Iterato
             yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
 
 
-EVIDENCE_RESOLVES: Final = Gate(id="gate:evidence-resolves", examine=_examine_evidence_resolves)
-
-
-def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def score_reaches_threshold(
+    candidate: Candidate, _: Content, view: SliceView
+) -> Iterator[Objection]:
     """Refuse or defer a proposal with too low a score.
 
     A game master's proposal passes with any confidence and any evidence, and is reviewed otherwise.
@@ -207,8 +194,3 @@ def _examine_score_reaches_threshold(candidate: Candidate, view: SliceView) -> I
         rationale = f"needs review: the authority gm is not enough alone: {rationale}"
     defers = by_rank or scoring.below == "defer"
     yield Objection(weight=Weight.DEFERS if defers else Weight.REFUSES, rationale=rationale)
-
-
-SCORE_REACHES_THRESHOLD: Final = Gate(
-    id="gate:score-reaches-threshold", examine=_examine_score_reaches_threshold
-)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from canonry.canon.judging.candidates import Candidate, Unreadable
+from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.clashes import Order, StatementClash, conflict
 from canonry.canon.judging.contents import (
     Content,
@@ -14,7 +14,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     end_of,
 )
-from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.gates.kit import Objection, Weight, gate
 from canonry.canon.judging.relation_lines import lies_within
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
@@ -58,23 +58,20 @@ _GRAVITY: Final[Mapping[Weight, int]] = {
 }
 
 
-def _examine_statement_negated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(FactContent, RelationshipContent, StateChangeContent)
+def statement_negated(
+    candidate: Candidate,
+    content: FactContent | RelationshipContent | StateChangeContent,
+    view: SliceView,
+) -> Iterator[Objection]:
     """Object to a claim that cannot hold beside the facts, relations and states of the canon.
 
     A later value of an attribute ends the earlier one. Two values of one moment contradict each
     other. A conflict that depends on knowledge of the world is only reported.
     """
-    content, now = candidate.content, candidate.moment
-    match content:
-        case FactContent() | RelationshipContent() | StateChangeContent():
-            said = statements_of(content, view)
-            yield from objections_to(content, said, now, view, by=candidate.proposal)
-            yield from _circles(said, now, view)
-        case _:
-            return
-
-
-STATEMENT_NEGATED: Final = Gate(id="gate:statement-negated", examine=_examine_statement_negated)
+    now, said = candidate.moment, statements_of(content, view)
+    yield from objections_to(content, said, now, view, by=candidate.proposal)
+    yield from _circles(said, now, view)
 
 
 def objections_to(
@@ -367,10 +364,13 @@ def _clash(
     return found if entry.soft else replace(found, grade=Grade.CONTRADICTION)
 
 
-def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def replacement_outranks(
+    candidate: Candidate, content: Content, view: SliceView
+) -> Iterator[Objection]:
     """Let a claim correct the item that it names as wrong, if its authority is not lower."""
-    wrong, content = candidate.corrects, candidate.content
-    if wrong is None or isinstance(content, EntityContent | Unreadable):
+    wrong = candidate.corrects
+    if wrong is None:
         return
     reason = f", because {content.reason.rstrip('.')}" if content.reason else ""
     if isinstance(wrong, Relation):
@@ -389,11 +389,6 @@ def _examine_replacement_outranks(candidate: Candidate, view: SliceView) -> Iter
         conflicts=(wrong.id,),
         authority=wrong.authority,
     )
-
-
-REPLACEMENT_OUTRANKS: Final = Gate(
-    id="gate:replacement-outranks", examine=_examine_replacement_outranks
-)
 
 
 def warnings_about(

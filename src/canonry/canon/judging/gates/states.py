@@ -1,17 +1,18 @@
 """Gates on entities: identity, axioms, state tags, properties and relations."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TypeAlias
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import (
     NOBODY,
+    Content,
     EntityContent,
     FactContent,
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.canon.judging.gates.kit import Gate, Objection, Weight
+from canonry.canon.judging.gates.kit import Objection, Weight, gate
 from canonry.canon.judging.gates.statements import objections_to
 from canonry.canon.judging.known_things import restated
 from canonry.canon.judging.relation_lines import (
@@ -43,6 +44,7 @@ from canonry.log.schemas.narrative import (
     NAME,
     PROPERTY_PREFIX,
     EntityType,
+    RelationType,
     relation_type,
 )
 from canonry.values.attributes.table import attribute
@@ -54,68 +56,66 @@ from canonry.values.provenance import Authority, strongest
 from canonry.values.state_tags import excluded_by, is_gone, normal_tag
 
 
-def _examine_axiom_holds(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate()
+def axiom_holds(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse a state or relation that violates the constraint of an axiom.
 
     No authority helps: the axiom must be changed first.
     """
-    for axiom in _broken_axioms(candidate, view):
+    for axiom in _broken_axioms(candidate, content, view):
         rationale = f"the axiom {axiom.id} forbids it: {axiom.statement}"
         yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(axiom.id,))
 
 
-def _broken_axioms(candidate: Candidate, view: SliceView) -> Iterator[Axiom]:
-    match candidate.content:
-        case EntityContent() as content:
-            known = known_as(candidate, content, view) if content.state_tags else None
-            held = set() if known is None else set(known.state_tags)
-            yield from laws_against_state(view, content.entity_type, content.state_tags, held)
-        case StateChangeContent() as content:
-            entity = view.entity(content.entity)
-            if entity is not None:
-                held = set(entity.state_tags) - set(content.remove)
-                yield from laws_against_state(view, entity.entity_type, content.add, held)
-        case FactContent() as content:
+def _broken_axioms(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Axiom]:
+    match content:
+        case EntityContent() | StateChangeContent():
+            entity, add, remove = _state_told(candidate, content, view)
+            held = set() if entity is None else set(entity.state_tags) - set(remove)
+            kind = content if isinstance(content, EntityContent) else entity
+            if kind is not None:
+                yield from laws_against_state(view, kind.entity_type, add, held)
+        case FactContent():
             for said in states_of(statements_of(content, view), view):
-                held, kind = set(said.entity.state_tags), said.entity.entity_type
+                held, about = set(said.entity.state_tags), said.entity.entity_type
                 if said.holds:
-                    yield from laws_against_state(view, kind, (said.tag,), held)
-        case RelationshipContent() as content:
+                    yield from laws_against_state(view, about, (said.tag,), held)
+        case RelationshipContent():
             ends = (view.entity(content.from_entity), view.entity(content.to_entity))
             yield from laws_against_relation(view, content.rel_type, ends)
         case _:
             return
 
 
-AXIOM_HOLDS: Final = Gate(id="gate:axiom-holds", examine=_examine_axiom_holds)
+_StateTold: TypeAlias = EntityContent | StateChangeContent
 
 
-def _examine_state_tags_exclusive(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+def _state_told(
+    candidate: Candidate, content: _StateTold, view: SliceView
+) -> tuple[Entity | None, tuple[str, ...], tuple[str, ...]]:
+    """Return the known entity of a claim, and the tags that begin and end for it."""
+    if isinstance(content, StateChangeContent):
+        return view.entity(content.entity), content.add, content.remove
+    tags = content.state_tags
+    return known_as(candidate, content, view) if tags else None, tags, ()
+
+
+@gate(EntityContent, StateChangeContent)
+def state_tags_exclusive(
+    candidate: Candidate, content: _StateTold, view: SliceView
+) -> Iterator[Objection]:
     """Let at most one of several exclusive tags hold at a time.
 
     A later change supersedes the earlier tag; an earlier one holds until the next. Two tags of the
     same time contradict each other.
     """
-    match candidate.content:
-        case EntityContent(state_tags=tags) as content:
-            yield from _among_themselves(tags, view)
-            known = known_as(candidate, content, view) if tags else None
-            if known is not None:
-                yield from _against_held(candidate, known, tags, (), view)
-        case StateChangeContent() as content:
-            yield from _among_themselves(content.add, view)
-            entity = view.entity(content.entity)
-            if entity is not None:
-                yield from _against_held(candidate, entity, content.add, content.remove, view)
-        case _:
-            return
-
-
-def _among_themselves(tags: tuple[str, ...], view: SliceView) -> Iterator[Objection]:
-    opposed = opposed_tags(tags, view.policy.exclusive_tags)
+    entity, add, remove = _state_told(candidate, content, view)
+    opposed = opposed_tags(add, view.policy.exclusive_tags)
     if opposed is not None:
         rationale = f"{opposed[0]} and {opposed[1]} cannot hold at once"
         yield Objection(weight=Weight.REFUSES, rationale=rationale)
+    if entity is not None:
+        yield from _against_held(candidate, entity, add, remove, view)
 
 
 def _against_held(
@@ -164,19 +164,14 @@ def _object_to_tag(
     )
 
 
-STATE_TAGS_EXCLUSIVE: Final = Gate(
-    id="gate:state-tags-exclusive", examine=_examine_state_tags_exclusive
-)
-
-
-def _examine_entity_restated(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EntityContent)
+def entity_restated(
+    candidate: Candidate, content: EntityContent, view: SliceView
+) -> Iterator[Objection]:
     """Let a new value of equal or higher authority replace the old value.
 
     A value of lower authority waits for review.
     """
-    content = candidate.content
-    if not isinstance(content, EntityContent):
-        return
     entity = known_as(candidate, content, view)
     changed = {} if entity is None else restated(content, entity).changed
     if entity is None or not changed:
@@ -191,33 +186,37 @@ def _examine_entity_restated(candidate: Candidate, view: SliceView) -> Iterator[
     )
 
 
-ENTITY_RESTATED: Final = Gate(id="gate:entity-restated", examine=_examine_entity_restated)
-
-
-def _examine_functional_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(RelationshipContent)
+def functional_relation(
+    candidate: Candidate, content: RelationshipContent, view: SliceView
+) -> Iterator[Objection]:
     """Let only one relation hold at a time if its type allows one, such as a place or an owner.
 
     A relation has one value for each property. A later relation supersedes the earlier one; an
     earlier one holds until the next. Two relations of the same time contradict each other.
     """
-    content = candidate.content
-    if not isinstance(content, RelationshipContent):
-        return
+    for kind, start, end, line in _lines_told(candidate, content, view):
+        if line.same is not None and restates(line.same, content):
+            then = at_once(candidate.moment, line.same.moment)
+            weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
+            said = f"{line.same.id} is the same relation with other properties"
+            yield _object_to(line.same, weight, said, line.same.authority)
+        for relation, weight in _rivals_in(line) if kind.one_target or kind.one_origin else ():
+            whose = start if relation.from_id in family_of(start) else end
+            held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
+            said = f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}"
+            yield _object_to(relation, weight, said, word_behind(line, relation))
+
+
+def _lines_told(
+    candidate: Candidate, content: RelationshipContent, view: SliceView
+) -> Iterator[tuple[RelationType, Entity, Entity, RelationLine]]:
+    """Yield the type, the ends and the line of a claimed relation, if both ends are known."""
     start, end = view.entity(content.from_entity), view.entity(content.to_entity)
-    kind = relation_type(content.rel_type)
-    if start is None or end is None:
-        return
-    line = line_of(view, kind, start, end, candidate.moment, properties=content.properties)
-    if line.same is not None and restates(line.same, content):
-        then = at_once(candidate.moment, line.same.moment)
-        weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
-        said = f"{line.same.id} is the same relation with other properties"
-        yield _object_to(line.same, weight, said, line.same.authority)
-    for relation, weight in _rivals_in(line) if kind.one_target or kind.one_origin else ():
-        whose = start if relation.from_id in family_of(start) else end
-        held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
-        said = f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}"
-        yield _object_to(relation, weight, said, word_behind(line, relation))
+    if start is not None and end is not None:
+        kind, moment = relation_type(content.rel_type), candidate.moment
+        line = line_of(view, kind, start, end, moment, properties=content.properties)
+        yield kind, start, end, line
 
 
 def _rivals_in(line: RelationLine) -> Iterator[tuple[Relation, Weight]]:
@@ -233,30 +232,18 @@ def _object_to(relation: Relation, weight: Weight, said: str, authority: Authori
     )
 
 
-FUNCTIONAL_RELATION: Final = Gate(
-    id="gate:functional-relation", examine=_examine_functional_relation
-)
-
-
-def _examine_opposed_relation(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(RelationshipContent)
+def opposed_relation(
+    candidate: Candidate, content: RelationshipContent, view: SliceView
+) -> Iterator[Objection]:
     """Object to opposed relations of a pair at one time; a later one supersedes the earlier."""
-    content = candidate.content
-    if not isinstance(content, RelationshipContent):
-        return
-    start, end = view.entity(content.from_entity), view.entity(content.to_entity)
-    kind = relation_type(content.rel_type)
-    if start is None or end is None or not kind.excludes:
-        return
-    line = line_of(view, kind, start, end, candidate.moment)
-    pair = f"{start.name} and {end.name}"
-    for relation, weight in _rivals_in(line):
-        if relation.rel_type in kind.excludes:
-            held = f"{pair} {'until then' if weight is Weight.SUPERSEDES else 'then'}"
-            said = f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
-            yield _object_to(relation, weight, said, word_behind(line, relation))
-
-
-OPPOSED_RELATION: Final = Gate(id="gate:opposed-relation", examine=_examine_opposed_relation)
+    for kind, start, end, line in _lines_told(candidate, content, view):
+        for relation, weight in _rivals_in(line) if kind.excludes else ():
+            if relation.rel_type in kind.excludes:
+                held = f"{start.name} and {end.name}"
+                held = f"{held} {'until then' if weight is Weight.SUPERSEDES else 'then'}"
+                said = f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
+                yield _object_to(relation, weight, said, word_behind(line, relation))
 
 
 # Identity: an entity that may be a known one waits for an answer.
@@ -334,14 +321,14 @@ def _against(
             yield objection.rationale
 
 
-def _examine_entity_known(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+@gate(EntityContent)
+def entity_known(
+    candidate: Candidate, content: EntityContent, view: SliceView
+) -> Iterator[Objection]:
     """Let an entity wait if it may be a known one and something speaks against that.
 
     Another type or state, a former name, another description, and facts speak against it.
     """
-    content = candidate.content
-    if not isinstance(content, EntityContent):
-        return
     known = known_as(candidate, content, view)
     if known is not None:
         tags = tuple(statements_of_tags(known.id, content.state_tags, hold=True))
@@ -354,6 +341,3 @@ def _examine_entity_known(candidate: Candidate, view: SliceView) -> Iterator[Obj
         if doubts:
             may = f"needs review: {content.name} may be {'; or '.join(doubts.values())}"
             yield Objection(weight=Weight.ASKS, rationale=may, conflicts=tuple(doubts))
-
-
-ENTITY_KNOWN: Final = Gate(id="gate:entity-known", examine=_examine_entity_known)
