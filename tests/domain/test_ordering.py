@@ -88,7 +88,7 @@ def test_a_scene_dates_what_has_no_time() -> None:
 
     candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
 
-    assert candidate.at == day(4)
+    assert candidate.moment.at == day(4)
     assert not candidate.moment.place.dated
 
 

@@ -11,7 +11,7 @@ from canonry.canon.judging.contents import normalise
 from canonry.canon.judging.known_things import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of
-from canonry.canon.judging.state_tags import TagsChanged, change_tags
+from canonry.canon.judging.state_tags import TagPen, TagsChanged, change_tags
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import judged_by
 from canonry.log.entries import Born, FactRead
@@ -112,15 +112,10 @@ class Stage:
         assert isinstance(entity, Entity)
 
         def change(view: SliceView) -> TagsChanged:
-            return change_tags(
-                view,
-                lambda label: ident(f"{name}/{tag}/{label}"),
-                backing(authority),
-                entity,
-                add=(tag,),
-                remove=(),
-                moment=Moment(at=at, place=NOW.place),
-            )
+            new_id = lambda label: ident(f"{name}/{tag}/{label}")  # noqa: E731
+            pen = TagPen(view, new_id, backing(authority), entity)
+            moment = Moment(at=at, place=NOW.place)
+            return change_tags(pen, add=(tag,), remove=(), moment=moment)
 
         entries = (await judged_by(self.canon, entity.space, change))[0].entries
         await self.scribe.write(*entries)

@@ -12,10 +12,10 @@ from canonry.readmodels.ports.text import TextQuery, VectorBatch
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
-from canonry.recall.usecases.search import CanonKind, find_canon
+from canonry.recall.usecases.search import CanonKind, search_canon
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
-from canonry.testing.worlds import HandClock
+from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.ids import EntityId, FactId
 from canonry.values.json_values import decode_json, encode_json
 from tests.usecases.stage import Stage, a_stage, id_of
@@ -70,7 +70,9 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
     await index(recall)
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find_canon(canon, HERE, "the beacons are lit", KINDS, limit=10)
+    found = await search_canon(
+        canon, a_caller(), MIDDLE_EARTH, "the beacons are lit", KINDS, limit=10
+    )
 
     ids = {hit.passage.id for hit in found.hits}
     assert {ident("f"), ident("e"), ident("a")} <= ids
@@ -105,7 +107,7 @@ async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: R
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     for name in ("Underhill", "Frodo"):
-        found = await find_canon(canon, HERE, name, KINDS, limit=10)
+        found = await search_canon(canon, a_caller(), MIDDLE_EARTH, name, KINDS, limit=10)
         assert [hit.passage.id for hit in found.hits] == [kept]
 
 

@@ -33,6 +33,7 @@ from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of, states_changed, tags_begun_by
 from canonry.canon.judging.state_tags import (
     TagHeld,
+    TagPen,
     TagsChanged,
     as_held,
     change_tags,
@@ -103,6 +104,10 @@ class WritingDesk:
         """Return the ids of the referenced entities, each once."""
         return tuple(dict.fromkeys(self.entity(one).id for one in references))
 
+    def pen(self, entity: Entity) -> TagPen:
+        """Return the writer of an entity's tags."""
+        return TagPen(self.view, self.new_id, self.backing, entity)
+
     def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
         """Return the ids of the referenced events, without those that the verdict retcons."""
         found = [self.view.referred(one) for one in references]
@@ -148,9 +153,7 @@ def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) 
 def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
     """Undo a tag that never held; the tags that it replaced hold again."""
     entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
-    yield from undone(
-        desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
-    )
+    yield from undone(desk.pen(entity), held, label=label, reason=reason)
 
 
 # Acceptance: the entries of an accepted proposal, for new items, superseded ones and the decision.
@@ -173,7 +176,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         confidence=proposal.confidence,
         evidence=candidate.evidence,
         scene_id=proposal.scene_id,
-        place=candidate.place,
+        place=candidate.moment.place,
         proposal_id=proposal.id,
         spoken=_spoken(candidate),
     )
@@ -198,7 +201,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
 
 def _spoken(candidate: Candidate) -> SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
-    own, at, wrong = time_of(candidate.content), candidate.at, candidate.corrects
+    own, at, wrong = time_of(candidate.content), candidate.moment.at, candidate.corrects
     if at is None:
         return None
     proposal, scene = candidate.proposal, candidate.scene
@@ -224,7 +227,7 @@ def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
         properties=content.properties,
         state_tags=content.state_tags,
         derives_from=archetype,
-        observed_at=desk.candidate.at,
+        observed_at=desk.candidate.moment.at,
     )
     return Acceptance(canonical_id=entity_id, entries=entries)
 
@@ -241,7 +244,7 @@ def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acce
             entity.id,
             new,
             label="restated",
-            observed_at=desk.candidate.at,
+            observed_at=desk.candidate.moment.at,
         )
         entries += (seen, *_held_later(desk, entity, said.changed))
     entries += _derived(desk, content, entity)
@@ -260,13 +263,7 @@ def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> It
             continue
         if comes_after(desk.candidate.moment, seen.moment):
             continue
-        backing = replace(
-            desk.backing,
-            authority=seen.authority,
-            confidence=seen.confidence,
-            evidence=seen.evidence,
-            place=seen.moment.place,
-        )
+        backing = desk.backing.said_in(seen, place=seen.moment.place)
         value, label = {name: seen.fields[name]}, f"held:{number}"
         at = seen.observed_at
         yield make_observation(desk.new_id, backing, entity.id, value, label=label, observed_at=at)
@@ -285,7 +282,7 @@ def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Itera
             rel_type=_DERIVES,
             from_id=entity.id,
             to_id=archetype.id,
-            since=desk.candidate.at,
+            since=desk.candidate.moment.at,
         )
 
 
@@ -303,7 +300,7 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
         from_id=start.id,
         to_id=end.id,
         properties={**held, **content.properties},
-        since=desk.candidate.at,
+        since=desk.candidate.moment.at,
     )
     entries: list[Entry] = [made]
     wrong = desk.candidate.corrects
@@ -324,10 +321,10 @@ def _said_again(desk: WritingDesk, relation: Relation) -> Acceptance:
     backing = desk.backing
     if backing.place is None or not backing.evidence:
         return known
-    if not backing.place.scene and desk.candidate.at is None:
+    if not backing.place.scene and desk.candidate.moment.at is None:
         return known
     again = SaidAgain(
-        at=desk.candidate.at,
+        at=desk.candidate.moment.at,
         place=backing.place,
         authority=backing.authority,
         confidence=backing.confidence,
@@ -362,10 +359,7 @@ def _tags_changed(
     """Return the change of state, and the tags that the verdict retcons."""
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
     return change_tags(
-        desk.view,
-        desk.new_id,
-        desk.backing,
-        entity,
+        desk.pen(entity),
         add=as_held(entity, add),
         remove=(*as_held(entity, remove), *sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
@@ -377,7 +371,7 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
     where = () if content.location is None else (content.location,)
     involved = desk.entities((*content.involved, *where))
     effects, causes = desk.events(content.causes), desk.events(content.caused_by)
-    at, scene_id = desk.candidate.at, desk.candidate.proposal.scene_id
+    at, scene_id = desk.candidate.moment.at, desk.candidate.proposal.scene_id
     same = retold(content, involved, desk.view, at=at, scene_id=scene_id).same
     if same is not None and not effects and not causes:
         return with_rivals(desk, already_known(desk, same.id, same.evidence))
@@ -387,7 +381,7 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
         title=content.title,
         description=content.description,
         involved=involved,
-        time_ref=desk.candidate.at,
+        time_ref=desk.candidate.moment.at,
         severity=content.severity,
         causes=effects,
     )
@@ -398,7 +392,7 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
 
 def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     involved = desk.entities(content.involved)
-    at, wrong, later = desk.candidate.at, desk.candidate.corrects, list[Fact]()
+    at, wrong, later = desk.candidate.moment.at, desk.candidate.corrects, list[Fact]()
     for fact in desk.view.stating(content.statement):
         about = desk.view.roots(fact.involved)
         until = end_of(at, content.duration)
@@ -469,7 +463,7 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
         replace(desk.backing, authority=words, evidence=told),
         statement=fact.statement,
         involved=fact.involved,
-        time_ref=desk.candidate.at,
+        time_ref=desk.candidate.moment.at,
         duration=content.duration,
         fact_type=fact.fact_type,
         properties={**fact.properties, **content.properties},
@@ -481,5 +475,5 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
         fact.involved,
         desk.view,
     )
-    ends = superseded(fact, desk.candidate.at, made.thing.id)
+    ends = superseded(fact, desk.candidate.moment.at, made.thing.id)
     return Acceptance(canonical_id=made.thing.id, entries=(made, said, ends))

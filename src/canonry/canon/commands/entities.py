@@ -9,7 +9,7 @@ from canonry.canon.judging.contents import EntityContent
 from canonry.canon.judging.known_things import Backing, labelled_for, make_entity, make_observation
 from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.state_tags import TagsChanged, as_held, change_tags
+from canonry.canon.judging.state_tags import TagPen, TagsChanged, as_held, change_tags
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -303,8 +303,8 @@ async def _changed(
         held = set(entity.state_tags) - set(remove)
         broken = list(laws_against_state(view, entity.entity_type, add, held))
         begun, gone = as_held(entity, add), as_held(entity, remove)
-        made = change_tags(view, new_id, backing, entity, add=begun, remove=gone, moment=NOW)
-        return made, broken
+        pen = TagPen(view, new_id, backing, entity)
+        return change_tags(pen, add=begun, remove=gone, moment=NOW), broken
 
     (changed, broken), rested_on = await judged_by(canon, entity.space, change, audience)
     require_lawful(broken)

@@ -11,7 +11,7 @@ from canonry.canon.judging.relation_lines import laws_against_state
 from canonry.canon.judging.settling import ends_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of, states_changed
-from canonry.canon.judging.state_tags import TagsChanged, change_tags, stated_tag
+from canonry.canon.judging.state_tags import TagPen, TagsChanged, change_tags, stated_tag
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -140,7 +140,8 @@ async def _state_said(
 
     def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
         broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))
-        made = change_tags(view, new_id, backing, entity, add=add, remove=remove, moment=moment)
+        pen = TagPen(view, new_id, backing, entity)
+        made = change_tags(pen, add=add, remove=remove, moment=moment)
         return made, broken
 
     (changed, broken), reads = await judged_by(canon, backing.space, change, audience)

@@ -20,7 +20,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.ids import ProposalId
 from canonry.values.json_values import UNSET, UnsetType
-from canonry.values.moments import Instant, Moment, StoryPlace
+from canonry.values.moments import Instant, Moment
 from canonry.values.provenance import Evidence, EvidenceKind
 
 Declared: TypeAlias = Mapping[Reference, ProposalId]
@@ -72,16 +72,6 @@ class Candidate:
         if proposal.scene_id is not None:
             found.append(Evidence(kind=EvidenceKind.SCENE, ref=proposal.scene_id))
         object.__setattr__(self, "evidence", tuple(dict.fromkeys(found)))
-
-    @property
-    def at(self) -> Instant | None:
-        """Return the time in the world."""
-        return self.moment.at
-
-    @property
-    def place(self) -> StoryPlace:
-        """Return the position in the stories."""
-        return self.moment.place
 
 
 def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) -> Candidate:
@@ -178,7 +168,7 @@ def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
 def _rank(candidate: Candidate) -> tuple[int, bool, int, int, int, str]:
     proposal = candidate.proposal
     turn = _AFTER_ALL_TURNS if proposal.turn_index is None else proposal.turn_index
-    at = candidate.at
+    at = candidate.moment.at
     return (
         TYPE_ORDER[proposal.type],
         at is not None,

@@ -1,27 +1,18 @@
 """Find known items that a proposal repeats, and create new items."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, Self
 
-from canonry.canon.judging.contents import EntityContent, EventContent
+from canonry.canon.judging.contents import SEVERITY_DEFAULT, EntityContent, EventContent
 from canonry.canon.judging.slices import SliceView
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, normalised_name
 from canonry.log.items.facts import Event, EventDraft, FactDraft, FactType, RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.values.audience import Audience
-from canonry.values.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    NewId,
-    ObservationId,
-    ProposalId,
-    RelationId,
-    SceneId,
-    SpaceId,
-)
+from canonry.values.ids import EntityId, NewId, ObservationId, ProposalId, SceneId, SpaceId
 from canonry.values.moments import Instant, StoryPlace
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
@@ -122,16 +113,24 @@ class Backing:
     spoken: SpokenTime | None = None
     audience: Audience | None = None
 
+    @classmethod
+    def of(cls, item: Any, **more: Any) -> Self:
+        """Return the support of an item, without its place in the stories."""
+        own = {name: getattr(item, name) for name in ("space", *_SAID)}
+        return cls(**own, **more)
+
+    def said_in(self, item: Any, **more: Any) -> Self:
+        """Return the same backing with the authority, confidence and evidence of an item."""
+        return replace(self, **{name: getattr(item, name) for name in _SAID}, **more)
+
     def words_for(self, at: Instant | None) -> str | None:
         """Return the words that stated this time."""
         told = self.spoken
         return told.words if told is not None and told.at == at else None
 
 
-_SHARED: Final = (
-    *("space", "scene_id", "place", "proposal_id", "level"),
-    *("authority", "confidence", "evidence"),
-)
+_SAID: Final = ("authority", "confidence", "evidence")
+_SHARED: Final = ("space", "scene_id", "place", "proposal_id", "level", *_SAID)
 """The members that each statement has from its backing."""
 
 
@@ -161,14 +160,11 @@ def make_entity(
         fields[STATE_TAGS] = dict.fromkeys(sorted(set(state_tags)), True)
     entity = EntityDraft(
         id=entity_id,
-        space=backing.space,
         entity_class=entity_class,
         entity_type=entity_type,
         derives_from=derives_from,
         level=backing.level,
-        authority=backing.authority,
-        confidence=backing.confidence,
-        evidence=backing.evidence,
+        **{name: getattr(backing, name) for name in ("space", *_SAID)},
     )
     seen = make_observation(new_id, backing, entity_id, fields, observed_at=observed_at)
     return entity_id, (Made(thing=entity), seen)
@@ -186,14 +182,10 @@ def make_observation(
     """Return the entry of a new observation of an entity."""
     seen = ObservationDraft(
         id=ObservationId(new_id(label)),
-        space=backing.space,
         entity_id=entity_id,
         fields=dict(sorted(fields.items())),
-        authority=backing.authority,
-        confidence=backing.confidence,
-        evidence=backing.evidence,
         observed_at=observed_at,
-        place=backing.place,
+        **{name: getattr(backing, name) for name in ("space", "place", *_SAID)},
     )
     return Made(thing=seen)
 
@@ -203,87 +195,27 @@ def tag_statement(name: str, tag: str, *, holds: bool) -> str:
     return f"{name} {'is' if holds else 'is no longer'} {tag}"
 
 
-def make_fact(
+def _make(
+    kind: type[FactDraft | EventDraft | RelationDraft],
     new_id: NewId,
     backing: Backing,
     *,
-    statement: str,
-    involved: tuple[EntityId, ...],
-    time_ref: Instant | None = None,
-    duration: int | None = None,
-    fact_type: FactType = FactType.OCCURRENCE,
-    properties: Mapping[str, Any] | None = None,
-    replaces: FactId | None = None,
-    label: str = "fact",
+    label: str,
+    **own: Any,
 ) -> Made:
-    """Return the entry of a new fact."""
-    return Made(
-        thing=FactDraft(
-            **{name: getattr(backing, name) for name in _SHARED},
-            id=FactId(new_id(label)),
-            statement=statement,
-            fact_type=fact_type,
-            properties=dict(properties or {}),
-            time_ref=time_ref,
-            duration=duration,
-            involved=involved,
-            replaces=replaces,
-            time_words=backing.words_for(time_ref),
-        )
-    )
+    """Return the entry of a new statement with its own fields, and those of its backing."""
+    shared = {name: getattr(backing, name) for name in _SHARED}
+    shared["properties"] = dict(own.pop("properties", None) or {})
+    if kind is not RelationDraft:
+        shared["time_words"] = backing.words_for(own["time_ref"])
+    some: Any = kind
+    return Made(thing=some(id=new_id(label), **shared, **own))
 
 
-def make_event(
-    new_id: NewId,
-    backing: Backing,
-    *,
-    title: str,
-    description: str,
-    involved: tuple[EntityId, ...],
-    time_ref: Instant | None = None,
-    severity: int = 5,
-    causes: tuple[EventId, ...] = (),
-    properties: Mapping[str, Any] | None = None,
-) -> Made:
-    """Return the entry of a new event."""
-    return Made(
-        thing=EventDraft(
-            **{name: getattr(backing, name) for name in _SHARED},
-            id=EventId(new_id("event")),
-            title=title,
-            description=description,
-            time_ref=time_ref,
-            severity=severity,
-            involved=involved,
-            causes=causes,
-            properties=dict(properties or {}),
-            time_words=backing.words_for(time_ref),
-        )
-    )
-
-
-def make_relation(
-    new_id: NewId,
-    backing: Backing,
-    *,
-    rel_type: str,
-    from_id: EntityId,
-    to_id: EntityId,
-    properties: Mapping[str, Any] | None = None,
-    since: Instant | None = None,
-    until: Instant | None = None,
-    label: str = "relation",
-) -> Made:
-    """Return the entry of a new relation; `until` if its end is already known."""
-    return Made(
-        thing=RelationDraft(
-            **{name: getattr(backing, name) for name in _SHARED},
-            id=RelationId(new_id(label)),
-            rel_type=rel_type,
-            from_id=from_id,
-            to_id=to_id,
-            properties=dict(properties or {}),
-            since=since,
-            until=until,
-        )
-    )
+make_fact: Final = partial(
+    _make, FactDraft, label="fact", time_ref=None, duration=None, fact_type=FactType.OCCURRENCE
+)
+make_event: Final = partial(
+    _make, EventDraft, label="event", time_ref=None, severity=SEVERITY_DEFAULT, causes=()
+)
+make_relation: Final = partial(_make, RelationDraft, label="relation", since=None)

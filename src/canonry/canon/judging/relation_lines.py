@@ -32,11 +32,6 @@ def counted(properties: Mapping[str, Any]) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def amount_of(relation: Relation) -> Decimal:
-    """Return an ownership's quantity from its stated digits; zero without one."""
-    return exact(relation.properties[QUANTITY]) if counted(relation.properties) else Decimal()
-
-
 def exact(value: float) -> Decimal:
     """Convert by the shortest digits, so that 0.1 is exactly a tenth."""
     return Decimal(str(value))
@@ -44,7 +39,8 @@ def exact(value: float) -> Decimal:
 
 def total_of(relations: Iterable[Relation]) -> Decimal:
     """Return the sum of the ownerships."""
-    return sum(map(amount_of, relations), Decimal())
+    told = (one.properties for one in relations)
+    return sum((exact(each[QUANTITY]) for each in told if counted(each)), Decimal())
 
 
 def plain(amount: Decimal) -> int | float:
@@ -264,14 +260,8 @@ def _begun_anew(
         again, old = word.again, word.relation
         entry = make_relation(
             new_id,
-            replace(
-                backing,
-                authority=again.authority,
-                confidence=again.confidence,
-                evidence=again.evidence,
-                scene_id=again.scene_id,
-                place=again.place,
-                proposal_id=again.proposal_id,
+            backing.said_in(
+                again, scene_id=again.scene_id, place=again.place, proposal_id=again.proposal_id
             ),
             rel_type=old.rel_type,
             from_id=old.from_id,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from canonry.canon.judging.known_things import Backing, labelled_for
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import tags_begun_by
-from canonry.canon.judging.state_tags import changes_of, resumed, stated_tag, undone
+from canonry.canon.judging.state_tags import TagPen, changes_of, resumed, stated_tag, undone
 from canonry.log.entries import (
     EntityRetconned,
     Entry,
@@ -67,13 +67,7 @@ def retracted(
     """Return the entries that retcon a wrong item, its own first."""
     if not isinstance(wrong, Fact):
         return tuple(retcon_of(wrong, reason))
-    backing = Backing(
-        space=wrong.space,
-        authority=wrong.authority,
-        confidence=wrong.confidence,
-        evidence=wrong.evidence,
-    )
-    states, _ = states_undone(new_id, backing, wrong, reason, view, instead=None)
+    states, _ = states_undone(new_id, Backing.of(wrong), wrong, reason, view, instead=None)
     return (*retcon_of(wrong, reason), *states)
 
 
@@ -101,9 +95,8 @@ def states_undone(
         said = stated_tag(instead or "", entity, view.policy.exclusive_tags)
         tag = said[0] if said is not None and said[1] else None
         label = f"retcon:{entity.id}:{held.tag}"
-        changed = undone(
-            view, new_id, backing, entity, held, label=label, reason=reason, instead=tag
-        )
+        pen = TagPen(view, new_id, backing, entity)
+        changed = undone(pen, held, label=label, reason=reason, instead=tag)
         stated = next((one.id for one in _begun(view, changed, tag)), stated)
         entries += changed
         entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts]
@@ -133,7 +126,7 @@ def _ends_undone(
         ]
         if ends:
             named = partial(labelled_for, new_id, bearer.id)
-            yield from resumed(view, named, backing, bearer, ends, reason=reason)
+            yield from resumed(TagPen(view, named, backing, bearer), ends, reason=reason)
 
 
 def _attribute_of(tag: str) -> str:

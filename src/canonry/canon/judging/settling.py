@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Final
 
 from canonry.canon.judging.gates.statements import ends_for, first_heir
-from canonry.canon.judging.known_things import Backing, make_observation
+from canonry.canon.judging.known_things import Backing
 from canonry.canon.judging.relation_lines import (
     RelationLine,
     counted,
@@ -23,13 +23,12 @@ from canonry.canon.judging.relation_lines import (
 from canonry.canon.judging.slices import Lookup, Slice, SliceView, ThingLookup
 from canonry.canon.judging.standing_statements import ended_for, items_beside, states_again
 from canonry.canon.judging.state_tags import (
+    TagPen,
     begins_in,
     changes_of,
     excluded_in,
-    facts_of_changes,
     superseded,
     together,
-    told_of,
 )
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import fold, needs
@@ -206,7 +205,7 @@ class _Desk:
                 if audience == EVERYBODY and not self.reveals:
                     continue  # the entries hold these changes already
                 before = self._told_before(audience, one)
-                yield from _state(view, new_id, backing, one, before)
+                yield from _state(TagPen(view, new_id, backing, one), before)
             elif one.id not in done:
                 yield from self._relations(view, new_id, backing, one, done)
 
@@ -398,45 +397,25 @@ def _backing(entries: Iterable[Entry], thing: Entity | Relation) -> Backing:
     made = (entry.thing for entry in entries if isinstance(entry, Made))
     drafts = (ObservationDraft, RelationDraft)
     said = next((each for each in made if isinstance(each, drafts)), thing)
-    return Backing(
-        space=thing.space,
-        authority=said.authority,
-        confidence=said.confidence,
-        evidence=said.evidence,
-    )
+    return replace(Backing.of(said), space=thing.space)
 
 
-def _state(
-    view: SliceView, new_id: NewId, backing: Backing, entity: Entity, old: Sequence[TagChange]
-) -> Iterator[Entry]:
+def _state(pen: TagPen, old: Sequence[TagChange]) -> Iterator[Entry]:
     """Yield the corrections of tags, and the facts that follow from them."""
-    now, groups = changes_of(entity), view.policy.exclusive_tags
+    now, groups = changes_of(pen.entity), pen.groups
     never = [one for one in old if one.holds and not any(_alike(one, each) for each in now)]
     kept = [one for one in now if not one.holds and _ceased_for(one, never, groups)]
-    fallen = [
-        fact.id
-        for one in (*never, *kept)
-        for fact in told_of(view, entity, one.tag, holds=one.holds)
-        if together(fact.moment, one.moment)
-    ]
+    fallen = [fact.id for one in (*never, *kept) for fact in pen.stating_then(one, holds=one.holds)]
     for fact_id in fallen:
         yield FactRetconned(fact_id=fact_id, replaced_by=None, reason=_NEVER)
     back = [replace(one, holds=True) for one in kept]
     said = [*back, *excluded_in(in_turn((*now, *back)), groups)]
     for number, one in enumerate(said):
         place = None if one.moment.place.told == AFTER_ALL else one.moment.place
-        yield make_observation(
-            new_id,
-            replace(backing, place=place),
-            entity.id,
-            {STATE_TAGS: {one.tag: one.holds}},
-            label=f"observation:{number}",
-            observed_at=one.moment.at,
-        )
-    new = in_turn((*now, *said))
-    yield from facts_of_changes(
-        view, new_id, backing, entity, old=old, new=new, fallen=fallen, every=True
-    ).entries
+        backing = replace(pen.backing, place=place)
+        label = f"observation:{number}"
+        yield pen.observed(one.moment, {one.tag: one.holds}, label, backing=backing)
+    yield from pen.facts(in_turn((*now, *said)), fallen, old=old).entries
 
 
 def _ceased_for(

@@ -172,17 +172,14 @@ class Slice:
 
     def answers(self, lookup: Lookup) -> bool:
         """Tell whether the slice answers `lookup` completely."""
-        return self._knows(lookup) or lookup in self.loaded
+        if isinstance(lookup, ThingLookup) and lookup.id in self.things:
+            return True
+        born = isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
+        return born or lookup in self.loaded
 
-    def missing(self, lookups: frozenset[Lookup]) -> frozenset[Lookup]:
+    def missing(self, lookups: Iterable[Lookup]) -> frozenset[Lookup]:
         """Return the lookups that the slice cannot answer."""
-        new = lookups - self.loaded
-        return new.difference([one for one in new if self._knows(one)])
-
-    def _knows(self, lookup: Lookup) -> bool:
-        if isinstance(lookup, ThingLookup):
-            return lookup.id in self.things
-        return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
+        return frozenset([one for one in lookups if not self.answers(one)])
 
     def under(self, key: str) -> frozenset[str]:
         """Return the ids of known items with a key."""
@@ -266,9 +263,9 @@ class SliceView:
         self.read.add(thing_key(thing_id))
         found = self._slice.things.get(thing_id)
         if found is None:
-            self._need(ThingLookup(thing_id))
+            self.wanted |= self._slice.missing((ThingLookup(thing_id),))
             return None
-        return self._as_seen(found) if self._slice.secrets else found
+        return as_seen(found, self.viewer) if self._slice.secrets else found
 
     def cited(self, thing_id: str) -> Thing | None:
         """Return cited evidence, whatever its audience."""
@@ -380,23 +377,15 @@ class SliceView:
         space = self._slice.space
         return self._canon([axioms_key(space)], Axiom, AxiomsLookup(space))
 
-    def _as_seen(self, thing: Thing) -> Thing | None:
-        return as_seen(thing, self.viewer) if is_veiled(thing) else thing
-
-    def _need(self, lookup: Lookup) -> None:
-        if not self._slice.answers(lookup):
-            self.wanted.add(lookup)
-
     def _canon(self, keys: Iterable[str], kind: type[K], *lookups: Lookup) -> list[K]:
         """Return the canon items of this space with any of the keys, each once, oldest first."""
         known, keys = self._slice, tuple(keys)
         self.read.update(keys)
-        for lookup in lookups:
-            self._need(lookup)
+        self.wanted |= known.missing(lookups)
         ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [known.things[one] for one in ids]
         if known.secrets:
-            found = [seen for one in found if (seen := self._as_seen(one)) is not None]
+            found = [seen for one in found if (seen := as_seen(one, self.viewer)) is not None]
         found.sort(key=attrgetter("position", "id"))
         here = [each for each in found if isinstance(each, kind) and each.space == known.space]
         return [each for each in here if each.level is CanonLevel.CANON]

@@ -21,6 +21,7 @@ from canonry.canon.judging.known_things import Backing, labelled_for
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import (
     TagHeld,
+    TagPen,
     as_held,
     authority_of,
     change_tags,
@@ -255,10 +256,7 @@ def states_changed(
     for entity in {entity.id: entity for entity, _tag, _holds in states}.values():
         tags = found[entity.id]
         yield from change_tags(
-            view,
-            partial(labelled_for, new_id, entity.id),
-            backing,
-            entity,
+            TagPen(view, partial(labelled_for, new_id, entity.id), backing, entity),
             add=as_held(entity, (tag for tag, holds in tags.items() if holds)),
             remove=as_held(entity, (tag for tag, holds in tags.items() if not holds)),
             moment=moment,
@@ -267,15 +265,8 @@ def states_changed(
 
 def states_again(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
     """Yield the changes of the states that a fact begins and ends when it is canon again."""
-    backing = Backing(
-        space=fact.space,
-        authority=fact.authority,
-        confidence=fact.confidence,
-        evidence=fact.evidence,
-        scene_id=fact.scene_id,
-        place=fact.place,
-        proposal_id=fact.proposal_id,
-    )
+    told = {name: getattr(fact, name) for name in ("scene_id", "place", "proposal_id")}
+    backing = Backing.of(fact, **told)
     if "tag" not in fact.properties:
         yield from states_changed(fact.statements, view, new_id, backing, moment=fact.moment)
         return
@@ -283,9 +274,8 @@ def states_again(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
     tags = (str(fact.properties["tag"]),)
     add, remove = (tags, ()) if fact.properties.get("holds") is True else ((), tags)
     if entity is not None:
-        yield from change_tags(
-            view, new_id, backing, entity, add=add, remove=remove, moment=fact.moment
-        ).entries
+        pen = TagPen(view, new_id, backing, entity)
+        yield from change_tags(pen, add=add, remove=remove, moment=fact.moment).entries
 
 
 def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:

@@ -251,6 +251,79 @@ def as_state(candidate: Candidate, view: SliceView) -> Candidate:
 # A tag holds in intervals. Each begins with a fact and ends with the fact of the next interval.
 
 
+@dataclass(frozen=True, slots=True)
+class TagPen:
+    """Writes the changes of an entity's tags, and the facts that follow from them."""
+
+    view: SliceView
+    new_id: NewId
+    backing: Backing
+    entity: Entity
+    _told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Return the tags that exclude each other."""
+        return self.view.policy.exclusive_tags
+
+    def stating(self, tag: str, *, holds: bool) -> list[Fact]:
+        """Return facts as `told_of`, cached for all intervals of a long history."""
+        key = (tag, holds)
+        if key not in self._told:
+            self._told[key] = told_of(self.view, self.entity, tag, holds=holds)
+        return self._told[key]
+
+    def stating_then(self, change: TagChange, *, holds: bool) -> list[Fact]:
+        """Return the facts that state this of a change's tag at its moment."""
+        told = self.stating(change.tag, holds=holds)
+        return [fact for fact in told if together(fact.moment, change.moment)]
+
+    def owner(self, change: TagChange) -> EntityId:
+        """Return the entity that a change was recorded for, perhaps merged since."""
+        seen = self.view.thing(change.observation) if change.observation else None
+        return seen.entity_id if isinstance(seen, Observation) else self.entity.id
+
+    def observed(
+        self,
+        moment: Moment,
+        tags: Mapping[str, bool],
+        label: str,
+        *,
+        of: EntityId | None = None,
+        backing: Backing | None = None,
+    ) -> Made:
+        """Return the observation of tags at a moment."""
+        backing = backing or replace(self.backing, place=moment.place)
+        about, fields, at = of or self.entity.id, {STATE_TAGS: tags}, moment.at
+        return make_observation(self.new_id, backing, about, fields, label=label, observed_at=at)
+
+    def facts(
+        self,
+        new: Sequence[TagChange],
+        fallen: Iterable[FactId] = (),
+        *,
+        old: Sequence[TagChange] | None = None,
+    ) -> "TagFacts":
+        """Return the changes of facts when the ordered changes turn into `new`.
+
+        Only tags that changed are considered, or all if the `old` changes are given.
+        """
+        before = begins_in(changes_of(self.entity) if old is None else old)
+        stating, after = _Stating(self, new, frozenset(fallen)), begins_in(new)
+        touched = [
+            tag
+            for tag in sorted(after)
+            if old is not None or _told(after[tag]) != _told(before.get(tag, []))
+        ]
+        stretches = [one for tag in touched for one in stating.stretches(after[tag], before)]
+        ends = [entry for facts, end in stretches for entry in stating.ended(facts, end)]
+        made = sorted(stating.made, key=lambda each: not each[0].holds)
+        return TagFacts(
+            entries=(*(entry for _change, entry in made), *map(_read_tag, made), *ends),
+            made=tuple((change, FactId(entry.thing.id)) for change, entry in made),
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagFacts:
     """The new facts with the changes that they document, and the changes of other facts."""
@@ -263,72 +336,6 @@ def superseded(fact: FactDraft, until: Instant | None, by: str) -> FactSupersede
     """Return the entry that ends a fact; without a date if the end precedes the start."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TagStretch:
-    """The interval from one change of a tag to its opposite; `facts` state it."""
-
-    begins: TagChange
-    ends: TagChange | None
-    facts: list[FactDraft]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StatedTags:
-    view: SliceView
-    new_id: NewId
-    backing: Backing
-    entity: Entity
-    old: Sequence[TagChange]
-    new: Sequence[TagChange]
-    fallen: frozenset[FactId]
-    made: list[tuple[TagChange, Made]] = field(default_factory=list)
-    told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
-
-    def stating(self, tag: str, *, holds: bool) -> list[Fact]:
-        """Return facts as `told_of`, cached for all intervals of a long history."""
-        key = (tag, holds)
-        if key not in self.told:
-            self.told[key] = told_of(self.view, self.entity, tag, holds=holds)
-        return self.told[key]
-
-
-def facts_of_changes(
-    view: SliceView,
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    *,
-    old: Sequence[TagChange],
-    new: Sequence[TagChange],
-    fallen: Iterable[FactId] = (),
-    every: bool = False,
-) -> TagFacts:
-    """Return the changes of facts when the ordered changes turn from `old` into `new`.
-
-    Only tags that changed are considered, or those in `every`.
-    """
-    desk = _StatedTags(
-        view=view,
-        new_id=new_id,
-        backing=backing,
-        entity=entity,
-        old=old,
-        new=new,
-        fallen=frozenset(fallen),
-    )
-    before, after = begins_in(old), begins_in(new)
-    touched = [
-        tag for tag in sorted(after) if every or _told(after[tag]) != _told(before.get(tag, []))
-    ]
-    stretches = [one for tag in touched for one in _stretches(desk, after[tag], before)]
-    ends = [entry for one in stretches for entry in _ended(desk, one)]
-    made = sorted(desk.made, key=lambda each: not each[0].holds)
-    return TagFacts(
-        entries=(*(entry for _change, entry in made), *map(_read_tag, made), *ends),
-        made=tuple((change, FactId(entry.thing.id)) for change, entry in made),
-    )
 
 
 def _read_tag(made: tuple[TagChange, Made]) -> FactRead:
@@ -354,96 +361,94 @@ def _told(begins: list[TagChange]) -> list[tuple[object, ...]]:
     return [(one.holds, one.moment.at, one.moment.place) for one in begins]
 
 
-def _stretches(
-    desk: _StatedTags, begins: list[TagChange], before: dict[str, list[TagChange]]
-) -> Iterator[_TagStretch]:
-    """Yield a tag's intervals with their facts; a new interval gets a new fact."""
-    if not begins:
-        return
-    known = _told(before.get(begins[0].tag, []))
-    stated = [_facts_in(desk, begins, holds=holds) for holds in (False, True)]
-    for index, change in enumerate(begins):
-        facts = [fact for place, fact in stated[change.holds] if place == index]
-        said = any(together(fact.moment, change.moment) for fact in facts)
-        drafts: list[FactDraft] = list(facts)
-        if not said and _told([change])[0] not in known:
-            drafts.append(_stated(desk, change))
-        ends = begins[index + 1] if index + 1 < len(begins) else None
-        yield _TagStretch(begins=change, ends=ends, facts=drafts)
+@dataclass(frozen=True, slots=True)
+class _Stating:
+    """The facts that state the new changes, except `fallen` ones; `made` are the new facts."""
 
+    pen: TagPen
+    new: Sequence[TagChange]
+    fallen: frozenset[FactId]
+    made: list[tuple[TagChange, Made]] = field(default_factory=list)
 
-def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
-    """Return the facts that state this, with the index of their interval."""
-    found = []
-    for fact in desk.stating(begins[0].tag, holds=holds):
-        if fact.id in desk.fallen:
-            continue
-        at = fact.moment
-        own = next((n for n, one in enumerate(begins) if together(one.moment, at)), None)
-        if own is None or begins[own].holds is not holds:
-            earlier, _later = split_at(at, desk.new, lambda change: change.moment)
-            own = max((n for n, one in enumerate(begins) if one in earlier), default=None)
-        if own is not None:
-            found.append((own, fact))
-    return found
+    def stretches(
+        self, begins: list[TagChange], before: dict[str, list[TagChange]]
+    ) -> Iterator[tuple[list[FactDraft], TagChange | None]]:
+        """Yield the facts of a tag's intervals, with their ends; a new interval gets a new fact."""
+        known = _told(before.get(begins[0].tag, [])) if begins else []
+        stated = [self._facts_in(begins, holds=holds) for holds in (False, True)]
+        for index, change in enumerate(begins):
+            facts = [fact for place, fact in stated[change.holds] if place == index]
+            said = any(together(fact.moment, change.moment) for fact in facts)
+            drafts: list[FactDraft] = list(facts)
+            if not said and _told([change])[0] not in known:
+                drafts.append(self._stated(change))
+            yield drafts, begins[index + 1] if index + 1 < len(begins) else None
 
+    def _facts_in(self, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
+        """Return the facts that state this, with the index of their interval."""
+        found = []
+        for fact in self.pen.stating(begins[0].tag, holds=holds) if begins else ():
+            if fact.id in self.fallen:
+                continue
+            at = fact.moment
+            own = next((n for n, one in enumerate(begins) if together(one.moment, at)), None)
+            if own is None or begins[own].holds is not holds:
+                earlier, _later = split_at(at, self.new, lambda change: change.moment)
+                own = max((n for n, one in enumerate(begins) if one in earlier), default=None)
+            if own is not None:
+                found.append((own, fact))
+        return found
 
-def _stated(desk: _StatedTags, change: TagChange) -> FactDraft:
-    """Create the fact that states the result of a change."""
-    number = len(desk.made)
-    backing = desk.backing
-    seen = desk.view.thing(change.observation) if change.observation else None
-    if isinstance(seen, Observation):
-        backing = replace(
-            backing,
-            authority=seen.authority,
-            confidence=seen.confidence,
-            evidence=seen.evidence,
+    def _stated(self, change: TagChange) -> FactDraft:
+        """Create the fact that states the result of a change."""
+        pen, backing = self.pen, self.pen.backing
+        seen = pen.view.thing(change.observation) if change.observation else None
+        if isinstance(seen, Observation):
+            backing = backing.said_in(seen)
+        scene, about = change.moment.place.scene, pen.entity
+        made = make_fact(
+            pen.new_id,
+            replace(backing, place=change.moment.place) if scene else backing,
+            label=f"fact:{change.tag}:{len(self.made)}",
+            statement=tag_statement(about.name, change.tag, holds=change.holds),
+            involved=(about.id,),
+            time_ref=change.moment.at,
+            fact_type=FactType.STATE,
+            properties={"entity_id": about.id, "tag": change.tag, "holds": change.holds},
         )
-    made = make_fact(
-        desk.new_id,
-        replace(backing, place=change.moment.place) if change.moment.place.scene else backing,
-        label=f"fact:{change.tag}:{number}",
-        statement=tag_statement(desk.entity.name, change.tag, holds=change.holds),
-        involved=(desk.entity.id,),
-        time_ref=change.moment.at,
-        fact_type=FactType.STATE,
-        properties={"entity_id": desk.entity.id, "tag": change.tag, "holds": change.holds},
-    )
-    desk.made.append((change, made))
-    if not isinstance(made.thing, FactDraft):
-        raise TypeError(made.thing)
-    return made.thing
+        self.made.append((change, made))
+        if not isinstance(made.thing, FactDraft):
+            raise TypeError(made.thing)
+        return made.thing
 
+    def ended(self, facts: Iterable[FactDraft], end: TagChange | None) -> Iterator[Entry]:
+        """End each fact where the next interval begins."""
+        heir = None if end is None else self._heir(end)
+        for fact in facts:
+            until = by = None
+            if isinstance(fact, Fact):
+                until, by = fact.until, fact.superseded_by
+            if heir is not None and end is not None:
+                entry = superseded(fact, end.moment.at, heir)
+                if (until, by) != (entry.until, entry.superseded_by):
+                    yield entry
+            elif by is not None and end is None:
+                yield FactResumed(fact_id=fact.id, fallen=by)
 
-def _ended(desk: _StatedTags, stretch: _TagStretch) -> Iterator[Entry]:
-    """End each fact where the next interval begins."""
-    heir = None if stretch.ends is None else _heir(desk, stretch.ends)
-    for fact in stretch.facts:
-        until = by = None
-        if isinstance(fact, Fact):
-            until, by = fact.until, fact.superseded_by
-        if heir is not None and stretch.ends is not None:
-            entry = superseded(fact, stretch.ends.moment.at, heir)
-            if (until, by) != (entry.until, entry.superseded_by):
-                yield entry
-        elif by is not None and stretch.ends is None:
-            yield FactResumed(fact_id=fact.id, fallen=by)
-
-
-def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
-    """Return the fact that ends an interval: of the exclusive tag, else of the change itself."""
-    begun = {one.tag: one for one in desk.new if one.holds and together(one.moment, change.moment)}
-    excluding = excluded_by(change.tag, desk.view.policy.exclusive_tags, begun)
-    rivals = [begun[tag] for tag in excluding] if not change.holds else []
-    for one in (*rivals, change):
-        for other, made in desk.made:
-            if other.tag == one.tag and together(other.moment, one.moment):
-                return FactId(made.thing.id)
-        fact = newest_until(one, desk.stating(one.tag, holds=one.holds))
-        if fact is not None and fact.id not in desk.fallen:
-            return fact.id
-    return None
+    def _heir(self, change: TagChange) -> FactId | None:
+        """Return the fact that ends an interval: of the exclusive tag, else of the change."""
+        then = (one for one in self.new if one.holds and together(one.moment, change.moment))
+        begun = {one.tag: one for one in then}
+        excluding = excluded_by(change.tag, self.pen.groups, begun)
+        rivals = [begun[tag] for tag in excluding] if not change.holds else []
+        for one in (*rivals, change):
+            for other, made in self.made:
+                if other.tag == one.tag and together(other.moment, one.moment):
+                    return FactId(made.thing.id)
+            fact = newest_until(one, self.pen.stating(one.tag, holds=one.holds))
+            if fact is not None and fact.id not in self.fallen:
+                return fact.id
+        return None
 
 
 # Tag changes: add and remove state tags at a moment, whatever the order of acceptance.
@@ -466,47 +471,8 @@ class TagsChanged:
     known: tuple[FactId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pen:
-    """The context for writing changes of an entity's tags."""
-
-    view: SliceView
-    new_id: NewId
-    backing: Backing
-    entity: Entity
-    moment: Moment
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        return self.view.policy.exclusive_tags
-
-    def change(self, tag: str, *, holds: bool, at: Moment | None = None) -> TagChange:
-        return TagChange(tag=tag, holds=holds, moment=at or self.moment, observation=_NEW)
-
-    def observed(self, changes: Iterable[TagChange]) -> Iterator[Made]:
-        """Yield one observation for each moment, with all tags that change then."""
-        moments: list[tuple[Moment, dict[str, bool]]] = []
-        for change in changes:
-            found = next((tags for at, tags in moments if together(at, change.moment)), None)
-            if found is None:
-                moments.append((change.moment, found := {}))
-            found[change.tag] = change.holds
-        for number, (at, tags) in enumerate(moments):
-            yield make_observation(
-                self.new_id,
-                replace(self.backing, place=at.place) if number else self.backing,
-                self.entity.id,
-                {STATE_TAGS: dict(sorted(tags.items()))},
-                label=f"observation:{number}" if number else "observation",
-                observed_at=at.at,
-            )
-
-
 def change_tags(
-    view: SliceView,
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
+    pen: TagPen,
     *,
     add: tuple[str, ...],
     remove: tuple[str, ...],
@@ -518,8 +484,7 @@ def change_tags(
     A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
     one denies it, because an earlier change may become known later.
     """
-    pen = _Pen(view=view, new_id=new_id, backing=backing, entity=entity, moment=moment)
-    gone = tuple(fallen)
+    view, entity, gone = pen.view, pen.entity, tuple(fallen)
     held = held_at(entity, moment)
     begun = sorted(set(add) - held.keys())
     again = sorted(set(add) & held.keys())
@@ -529,37 +494,37 @@ def change_tags(
     if not begun and not ended and not moment.place.scene and moment.at is None:
         return TagsChanged(known=tuple(known))
     denied = (set(remove) - held.keys()) if moment.place.scene else set[str]()
-    said = [
-        *(pen.change(tag, holds=True) for tag in (*begun, *again)),
-        *(pen.change(tag, holds=False) for tag in (*ended, *sorted(denied))),
-        *(
-            pen.change(one.tag, holds=False, at=one.change.moment)
-            for one in gone
-            if not together(one.change.moment, moment)
-        ),
+    apart = (one.change for one in gone if not together(one.change.moment, moment))
+    changes = [
+        *((tag, True, moment) for tag in (*begun, *again)),
+        *((tag, False, moment) for tag in (*ended, *sorted(denied))),
+        *((one.tag, False, one.moment) for one in apart),
+        *((tag, False, at) for tag in begun for at in _denials(view, entity, tag, moment)),
     ]
-    said += [
-        pen.change(t, holds=False, at=m) for t in begun for m in _denials(view, entity, t, moment)
-    ]
-    old = changes_of(entity)
-    kept = [one for one in old if all(one != each.change for each in gone)]
+    said = [TagChange(tag=t, holds=h, moment=m, observation=_NEW) for t, h, m in changes]
+    kept = [one for one in changes_of(entity) if all(one != each.change for each in gone)]
     said += excluded_in(in_turn((*kept, *said)), pen.groups)
-    facts = facts_of_changes(
-        view,
-        new_id,
-        backing,
-        entity,
-        old=old,
-        new=in_turn((*kept, *said)),
-        fallen={fact for one in gone for fact in one.facts},
-    )
-    entries: list[Entry] = [*pen.observed(said), *facts.entries]
+    facts = pen.facts(in_turn((*kept, *said)), {fact for one in gone for fact in one.facts})
     return TagsChanged(
-        entries=tuple(entries),
+        entries=(*_observed(pen, said), *facts.entries),
         begun=_made_at(facts, moment, begun, holds=True),
         ended=_made_at(facts, moment, ended, holds=False),
         known=tuple(known),
     )
+
+
+def _observed(pen: TagPen, changes: Iterable[TagChange]) -> Iterator[Made]:
+    """Yield one observation for each moment, with all tags that change then."""
+    moments: list[tuple[Moment, dict[str, bool]]] = []
+    for change in changes:
+        found = next((tags for at, tags in moments if together(at, change.moment)), None)
+        if found is None:
+            moments.append((change.moment, found := {}))
+        found[change.tag] = change.holds
+    for number, (at, tags) in enumerate(moments):
+        label = f"observation:{number}" if number else "observation"
+        backing = None if number else pen.backing
+        yield pen.observed(at, dict(sorted(tags.items())), label, backing=backing)
 
 
 def _denials(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
@@ -584,169 +549,67 @@ def _made_at(
 
 
 def undone(
-    view: SliceView,
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    held: TagHeld,
-    *,
-    label: str,
-    reason: str,
-    instead: str | None = None,
+    pen: TagPen, held: TagHeld, *, label: str, reason: str, instead: str | None = None
 ) -> tuple[Entry, ...]:
     """Return the entries that undo a tag with all repetitions; `instead` holds in its place."""
-    old = changes_of(entity)
+    old = changes_of(pen.entity)
     gone = said_until(old, held.change)
     kept = [one for one in old if one not in gone]
     entries: list[Entry] = []
     said: list[TagChange] = []
     for number, change in enumerate(gone):
         others = [one for one in kept if together(one.moment, change.moment) and not one.holds]
-        displaced = excluded_by(held.tag, view.policy.exclusive_tags, (o.tag for o in others))
+        displaced = excluded_by(held.tag, pen.groups, (o.tag for o in others))
         kept = [one for one in kept if one not in others or one.tag not in displaced]
         back = list(displaced)
         tags = {held.tag: False, **dict.fromkeys(back, True)}
         if instead is not None and not number and instead not in back:
-            tags |= _set(view, entity, change, instead, {*back} | {held.tag})
+            # The state that the other tag sets: itself, and the exclusive tags that it ends.
+            standing = {*held_at(pen.entity, change.moment), *back, held.tag}
+            tags |= dict.fromkeys(excluded_by(instead, pen.groups, standing), False)
+            tags[instead] = True
         said += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
-        own, named = _bearer(view, entity, change), f"{label}:{number}" if number else label
-        whose = {one.tag: _bearer(view, entity, one) for one in others}
-        never = _never_true(view, entity, held, change, [tag for tag in back if tags[tag]])
-        entries += [
-            *_observed_of(new_id, backing, change, tags, whose=whose, own=own, label=named),
-            *(FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never),
-        ]
-    more = excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
+        own, named = pen.owner(change), f"{label}:{number}" if number else label
+        whose = {one.tag: pen.owner(one) for one in others}
+        for n, owner in enumerate(dict.fromkeys((own, *whose.values()))):
+            # A restored tag belongs to the entity that had it before.
+            theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == owner}
+            if theirs:
+                told = f"{named}:of:{n}" if n else named
+                entries.append(pen.observed(change.moment, theirs, told, of=owner))
+        never = _never_true(pen, held, change, [tag for tag in back if tags[tag]])
+        entries += [FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never]
+    more = excluded_in(in_turn((*old, *said)), pen.groups)
     entries += [
-        _observed(
-            new_id,
-            backing,
-            one,
-            _bearer(view, entity, one),
-            {one.tag: False},
-            label=f"{label}:ends:{number}",
-        )
+        pen.observed(one.moment, {one.tag: False}, f"{label}:ends:{number}", of=pen.owner(one))
         for number, one in enumerate(more)
     ]
     retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
-    facts = facts_of_changes(
-        view,
-        new_id,
-        backing,
-        entity,
-        old=old,
-        new=in_turn((*old, *said, *more)),
-        fallen=(*held.facts, *retconned),
-    )
+    facts = pen.facts(in_turn((*old, *said, *more)), (*held.facts, *retconned))
     return (*entries, *facts.entries)
 
 
-def resumed(
-    view: SliceView,
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    ends: Sequence[TagChange],
-    *,
-    reason: str,
-) -> tuple[Entry, ...]:
+def resumed(pen: TagPen, ends: Sequence[TagChange], *, reason: str) -> tuple[Entry, ...]:
     """Return the entries by which tags hold on that had ended, until an exclusive one begins."""
-    old = changes_of(entity)
+    old = changes_of(pen.entity)
     said = [replace(one, holds=True) for one in ends]
-    said += excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
-    denials = [
-        fact.id
-        for end in ends
-        for fact in told_of(view, entity, end.tag, holds=False)
-        if together(fact.moment, end.moment)
-    ]
-    facts = facts_of_changes(
-        view, new_id, backing, entity, old=old, new=in_turn((*old, *said)), fallen=denials
-    )
+    said += excluded_in(in_turn((*old, *said)), pen.groups)
+    denials = [fact.id for end in ends for fact in pen.stating_then(end, holds=False)]
+    facts = pen.facts(in_turn((*old, *said)), denials)
     observed = (
-        _observed(
-            new_id,
-            backing,
-            one,
-            _bearer(view, entity, one),
-            {one.tag: one.holds},
-            label=f"resumed:{number}",
-        )
+        pen.observed(one.moment, {one.tag: one.holds}, f"resumed:{number}", of=pen.owner(one))
         for number, one in enumerate(said)
     )
     fallen = (FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in denials)
     return (*observed, *fallen, *facts.entries)
 
 
-def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
-    """Return the entity that a change was recorded for, perhaps merged since."""
-    seen = view.thing(change.observation) if change.observation else None
-    return seen.entity_id if isinstance(seen, Observation) else entity.id
-
-
-def _observed_of(
-    new_id: NewId,
-    backing: Backing,
-    change: TagChange,
-    tags: dict[str, bool],
-    *,
-    whose: Mapping[str, EntityId],
-    own: EntityId,
-    label: str,
-) -> Iterator[Made]:
-    """Yield one observation for each entity; a restored tag belongs to its earlier owner."""
-    for number, bearer in enumerate(dict.fromkeys((own, *whose.values()))):
-        theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == bearer}
-        named = f"{label}:of:{number}" if number else label
-        if theirs:
-            yield _observed(new_id, backing, change, bearer, theirs, label=named)
-
-
-def _observed(
-    new_id: NewId,
-    backing: Backing,
-    change: TagChange,
-    entity_id: EntityId,
-    tags: dict[str, bool],
-    *,
-    label: str,
-) -> Made:
-    """Create the observation of the changes at a change's moment."""
-    return make_observation(
-        new_id,
-        replace(backing, place=change.moment.place),
-        entity_id,
-        {STATE_TAGS: tags},
-        label=label,
-        observed_at=change.moment.at,
-    )
-
-
-def _set(
-    view: SliceView, entity: Entity, change: TagChange, tag: str, changed: set[str]
-) -> dict[str, bool]:
-    """Return the state that a tag sets at a change: itself, and the exclusive tags that it ends."""
-    standing = {*held_at(entity, change.moment), *changed}
-    rivals = excluded_by(tag, view.policy.exclusive_tags, standing)
-    return {**dict.fromkeys(rivals, False), tag: True}
-
-
-def _never_true(
-    view: SliceView, entity: Entity, held: TagHeld, change: TagChange, back: list[str]
-) -> list[FactId]:
+def _never_true(pen: TagPen, held: TagHeld, change: TagChange, back: list[str]) -> list[FactId]:
     """Return the facts that stated it then, and those that denied tags that still hold."""
-    said = [
-        fact
-        for fact in told_of(view, entity, held.tag, holds=True)
-        if together(fact.moment, change.moment)
-    ]
-    denials = [
-        fact
-        for tag in back
-        for fact in told_of(view, entity, tag, holds=False)
-        if fact.moment.place == change.moment.place
-    ]
-    return [fact.id for fact in (*said, *denials) if fact.id not in held.facts]
+    denied = (fact for tag in back for fact in pen.stating(tag, holds=False))
+    denials = (fact for fact in denied if fact.moment.place == change.moment.place)
+    said = (*pen.stating_then(change, holds=True), *denials)
+    return [fact.id for fact in said if fact.id not in held.facts]
 
 
 def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:

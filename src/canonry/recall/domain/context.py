@@ -142,17 +142,12 @@ def cut(text: str, room: int) -> str:
     return text[: starts[max(0, room - 1)]].rstrip() + CUT
 
 
-def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[T]:
-    """Return the items in order, without those that share a key with an earlier one."""
-    seen: list[set[Hashable]] = [set() for _ in keys]
-    fresh: list[T] = []
+def without_repeats(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """Return the items in order, without those that have the key of an earlier one."""
+    fresh: dict[Hashable, T] = {}
     for item in items:
-        marks = [key(item) for key in keys]
-        if not any(mark in known for mark, known in zip(marks, seen, strict=True)):
-            fresh.append(item)
-            for mark, known in zip(marks, seen, strict=True):
-                known.add(mark)
-    return fresh
+        fresh.setdefault(key(item), item)
+    return list(fresh.values())
 
 
 def rank_facts(

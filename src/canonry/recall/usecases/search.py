@@ -264,22 +264,13 @@ async def search_canon(
 ) -> FoundPassages:
     """Return the best hits of all kinds; a merged entity is replaced by its survivor.
 
-    A smaller limit gives a prefix of the results.
+    A smaller limit gives a prefix of the results. Superseded items come after all current ones,
+    unless the text names a time.
 
     Raises:
         NotFound: `universe.unknown`.
     """
     spaces = await covered_spaces(canon, caller, universe_id)
-    return await find_canon(canon, spaces, text, kinds, limit=limit)
-
-
-async def find_canon(
-    canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
-) -> FoundPassages:
-    """Return the same within spaces that the caller may read.
-
-    Superseded items come after all current ones, unless the text names a time.
-    """
     text = (await shortened(canon, _query(CanonKind.ENTITY, text, spaces))).text
     looked = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
     kept = sorted(looked & COLLECTIONS.keys())
