@@ -51,7 +51,7 @@ LOOKING_BEYOND: Final = {
     "catalog/usecases/exchange.py": "exports all projects, for an operator",
     "records/usecases/files.py": "checks the files of all users, for an operator",
     "canon/canonization/undo_call.py": "takes back what a call did for other readers, too",
-    "canon/commands/retcons.py": "gives back what a claim had retconned for other readers, too",
+    "canon/commands/retcon_things.py": "gives back what others know that a claim had retconned",
     "canon/upkeep/reread.py": "reads the facts of all spaces, for an operator",
     "canon/upkeep/erase.py": "erases in any space, for an operator",
     "records/usecases/withdrawing.py": "keeps to rules in all accounts, for an operator",

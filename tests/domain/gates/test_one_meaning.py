@@ -7,8 +7,7 @@ import pytest
 
 from canonry.canon.canonization.decide_proposals import ProposalVerdict
 from canonry.canon.commands.facts import create_fact
-from canonry.canon.commands.retcon_things import Retcon, retcon_thing
-from canonry.canon.commands.retcons import retcon_fact
+from canonry.canon.commands.retcon_things import Retcon, retcon_item, retcon_thing
 from canonry.canon.judging.contents import FactContent
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation
@@ -188,9 +187,10 @@ async def take_back(stage: Stage, thing_id: str | None, instead: str | None = No
     if isinstance(thing, Relation):
         await retcon_thing(stage.canon, a_caller(), thing.id, Retcon(reason="It was wrong."))
         return
-    await retcon_fact(
+    await retcon_item(
         stage.canon,
         a_caller(),
+        Fact,
         thing.id,
         reason="It was wrong.",
         replacement=instead,

@@ -39,8 +39,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
 from canonry.canon.session.lookup import require
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import Changes, fold
-from canonry.log.commits import Append, Appended, Commit, Draft, Position
+from canonry.log.canon import Changes
+from canonry.log.commits import Append, Appended, Draft, Position
 from canonry.log.entries import (
     ConflictWaived,
     Entry,
@@ -64,11 +64,10 @@ from canonry.log.items.scenes import Scene, SceneStatus
 from canonry.log.observing import under
 from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Viewer, viewer_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
-from canonry.values.fields import PROPOSAL_PREFIX, spread
+from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
-from canonry.values.moments import Instant
 from canonry.values.policy import Policy
-from canonry.values.provenance import Actor, Authority, CanonLevel
+from canonry.values.provenance import Authority, CanonLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,17 +197,15 @@ def _without_wrong(
         return candidate, known, ()
     reason = getattr(candidate.content, "reason", "")
     gone = retracted(view, partial(labelled_for, new_id, "wrong"), wrong, reason)
-    entries, actor = under(gone, proposal.audience), Actor(agent_id="", agent_type="")
+    entries = under(gone, proposal.audience)
     more = SettledLines() if view.wanted else settled(known, view.policy, entries, new_id)
     view.read |= more.reads
     view.wanted |= more.wanted
     if view.wanted:
         return candidate, known, ()
     entries = (*entries, *more.entries)
-    commit_id = commit_of_proposal(proposal)
-    draft = Draft(id=commit_id, space=proposal.space, actor=actor, tool="", entries=entries)
-    commit = _in_log(draft, Position(proposal.position), proposal.created_at)
-    return candidate, known.after(fold(commit, known.things)), gone
+    gone_then = known.folded(entries, position=proposal.position, at=proposal.created_at)
+    return candidate, known.after(gone_then), gone
 
 
 def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
@@ -218,10 +215,6 @@ def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
         return candidate
     at = time_reached(statements_of(content, view), moment.place.told, view)
     return replace(candidate, reached=at)
-
-
-def _in_log(draft: Draft, position: Position, at: Instant) -> Commit:
-    return Commit(**spread(draft), position=position, recorded_at=at, previous="", hash="")
 
 
 def _written(
@@ -307,7 +300,6 @@ def _decision(
         canonical_id=None if acceptance is None else acceptance.canonical_id,
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,
-        audience=verdict.audience,
         details=details,
     )
 
@@ -451,9 +443,9 @@ class Judging:
 
     def decided(self, judgement: Judgement, position: Position) -> None:
         """Take over the changes of a decision, as if it were in the log."""
-        draft, now = self.draft(judgement), self.canon.clock.now()
-        commit = _in_log(draft, position, now)
-        more = fold(commit, ChainMap(self.changed, cast("dict[str, Thing]", self.known.things)))
+        over = ChainMap(self.changed, cast("dict[str, Thing]", self.known.things))
+        now, entries = self.canon.clock.now(), judgement.entries
+        more = self.known.folded(entries, position=position, at=now, over=over)
         self.changed |= more.things
         self.touched |= more.touched
 

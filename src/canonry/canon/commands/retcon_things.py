@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.commands.retcons import retcon_fact, retracted_for
+from canonry.canon.judging.known_things import Backing, make_fact
 from canonry.canon.judging.relation_lines import counted
-from canonry.canon.judging.retractions import retcon_of
+from canonry.canon.judging.retractions import resumed_item, retcon_of, states_undone
+from canonry.canon.judging.standing_statements import reading_of
 from canonry.canon.session.caller import Caller, step, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -15,12 +17,22 @@ from canonry.canon.session.commit_change import (
     Receipt,
     answered,
     commit_change,
+    judged_by,
     known_to,
     require_standing,
 )
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import commit_at, require, require_evidence
 from canonry.canon.session.paging import every_match
-from canonry.log.entries import THING_KINDS, Entry, FactResumed, RelationResumed, SceneSummarised
+from canonry.log.canon import ids_of
+from canonry.log.entries import (
+    THING_KINDS,
+    Entry,
+    FactRead,
+    FactResumed,
+    Made,
+    RelationResumed,
+    SceneSummarised,
+)
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, FactType, Relation
@@ -28,8 +40,9 @@ from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.items.scenes import Scene
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import EntityId, NewId
+from canonry.values.ids import EntityId, FactId, NewId
 from canonry.values.moments import AFTER_ALL, Instant
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
@@ -350,37 +363,96 @@ async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon
     done = not isinstance(now, Retconnable) or now.level is CanonLevel.RETCONNED
     if done and await answered(canon, caller, thing.space) is None:
         return None
-    if not isinstance(thing, Fact):
-        return await _retcon_alone(canon, caller, thing, retcon.reason)
-    return await retcon_fact(
-        canon,
-        caller,
-        thing.id,
-        reason=retcon.reason,
-        replacement=None,
-        authority=retcon.authority,
-        evidence=retcon.evidence,
+    word, cited = retcon.authority, retcon.evidence
+    return await retcon_item(
+        canon, caller, type(thing), thing.id, reason=retcon.reason, authority=word, evidence=cited
     )
 
 
-async def _retcon_alone(
-    canon: Canon, caller: Caller, thing: Relation | Event | Entity, reason: str
+async def retcon_item(
+    canon: Canon,
+    caller: Caller,
+    kind: type[Retconnable],
+    item_id: str,
+    *,
+    reason: str,
+    replacement: str | None = None,
+    authority: Authority,
+    evidence: tuple[Evidence, ...],
 ) -> Receipt:
-    """Retcon an item that states nothing in words."""
+    """Retcon an item, and the state that a fact established.
 
-    async def prepare(_: NewId) -> Change:
-        seen = await require(canon, caller, type(thing), thing.id)
-        now = await known_to(canon, seen, seen.audience)
-        require_standing(now)
-        again = () if isinstance(now, Entity) else await retracted_for(canon, now)
-        return Change(
-            entries=(*retcon_of(now, reason), *again),
-            reads=frozenset((thing_key(now.id),)),
-            audience=now.audience,
-            settles=True,
-        )
+    A tag that still rests on the fact is removed and the tags that it ended hold again; a
+    replacement that states a tag sets it instead. Items that it ended hold again until their
+    successor begins. A replacement has the same entities and the same interval; without evidence it
+    takes that of the replaced fact.
 
-    return await commit_change(canon, caller, thing.space, prepare)
+    Raises:
+        NotFound: `<kind>.unknown` or `evidence.unknown`.
+        Conflict: `<kind>.retconned` or `space.foreign`.
+    """
+    space = (await require(canon, caller, kind, item_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        seen = await require(canon, caller, kind, item_id)
+        item = await known_to(canon, seen, seen.audience)
+        require_standing(item)
+        entries: tuple[Entry, ...] = tuple(retcon_of(item, reason))
+        reads = frozenset((thing_key(item.id),))
+        audience: Audience | None = item.audience
+        if isinstance(item, Fact):
+            reads |= await require_evidence(canon, caller, space, evidence)
+            backing = Backing(
+                space=space,
+                authority=authority,
+                confidence=1.0,
+                evidence=evidence or item.evidence,
+                scene_id=item.scene_id,
+            )
+            undo = partial(states_undone, new_id, backing, item, reason, instead=replacement)
+            (states, by), looked = await judged_by(canon, space, undo, item.audience)
+            reads |= looked
+            if by is None and replacement is not None:
+                made, looked = await _replacement(canon, new_id, backing, item, replacement)
+                by, states, reads = FactId(made[0].thing.id), (*states, *made), reads | looked
+            audience = None if evidence and not item.audience else item.audience
+            entries = (*states, *retcon_of(item, reason, replaced_by=by))
+        again = () if isinstance(item, Entity) else await _retracted_for(canon, item)
+        return Change(entries=(*entries, *again), reads=reads, audience=audience, settles=True)
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+async def _retracted_for(canon: Canon, item: Fact | Relation | Event) -> tuple[Entry, ...]:
+    """Return entries by which the items are canon again that a claim had retconned.
+
+    A retcon by somebody who said so stays, even if its replacement falls.
+    """
+    if item.proposal_id is None:
+        return ()
+    commit = await commit_at(canon, item.space, item.position)
+    entries = () if commit is None else commit.entries
+    ids = [ids_of(e)[0] for e in entries if getattr(e, "replaced_by", None) == item.id]
+    found = (await canon.store_of_all.state.things(ids)).values()
+    return tuple(resumed_item(one, item.id, EVERYBODY) for one in found)
+
+
+async def _replacement(
+    canon: Canon, new_id: NewId, backing: Backing, fact: Fact, statement: str
+) -> tuple[tuple[Made, FactRead], frozenset[str]]:
+    """Return a fact in place of another with what it says, and the keys that were read."""
+    made = make_fact(
+        new_id,
+        backing,
+        statement=statement,
+        involved=fact.involved,
+        time_ref=fact.time_ref,
+        duration=fact.duration,
+        replaces=fact.id,
+    )
+    read = partial(reading_of, made.thing.id, statement, {}, fact.involved)
+    said, looked = await judged_by(canon, backing.space, read, fact.audience)
+    return (made, said), looked
 
 
 async def _resumed(canon: Canon, thing: Retconnable, entries: Iterable[Entry]) -> tuple[str, ...]:

@@ -31,8 +31,7 @@ from canonry.canon.judging.state_tags import (
     together,
 )
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import fold, needs
-from canonry.log.commits import Commit, Position
+from canonry.log.canon import needs
 from canonry.log.entries import (
     AudienceChanged,
     EntitiesMerged,
@@ -61,17 +60,15 @@ from canonry.values.audience import (
     wide_first,
 )
 from canonry.values.fields import Reference
-from canonry.values.ids import CommitId, NewId
+from canonry.values.ids import NewId
 from canonry.values.merge import TagChange, in_turn
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment, split_at
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
-from canonry.values.provenance import Actor, CanonLevel
+from canonry.values.provenance import CanonLevel
 from canonry.values.state_tags import excluded_by
 
-_SOME_TIME: Final = Instant(0)
 _NEVER: Final = "the change that it describes was retconned"
-_NOBODY: Final = Actor(agent_id="", agent_type="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,18 +115,7 @@ class _Desk:
             self.wanted |= self.now.missing(frozenset(lookups))
             if self.wanted:
                 return False
-        commit = Commit(
-            id=CommitId(""),
-            space=self.now.space,
-            actor=_NOBODY,
-            tool="",
-            entries=tuple(entries),
-            position=Position(AFTER_ALL),
-            recorded_at=_SOME_TIME,
-            previous="",
-            hash="",
-        )
-        self.now = self.now.after(fold(commit, self.now.things))
+        self.now = self.now.after(self.now.folded(entries))
         return True
 
     def view(self, known: Slice, audience: Audience) -> SliceView:

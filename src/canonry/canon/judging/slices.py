@@ -7,8 +7,9 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import Changes
-from canonry.log.entries import Thing
+from canonry.log.canon import Changes, fold
+from canonry.log.commits import Commit, Position
+from canonry.log.entries import Entry, Thing
 from canonry.log.folding import (
     axioms_key,
     bearer_key,
@@ -31,9 +32,10 @@ from canonry.log.schemas.identity_keys import CALLED, IDENTIFIERS, texts_in
 from canonry.log.schemas.narrative import NAME, EntityType
 from canonry.values.audience import ANYBODY, Viewer
 from canonry.values.fields import PROPOSAL_PREFIX, Reference, revised
-from canonry.values.ids import EntityId, SceneId, SpaceId
+from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId
+from canonry.values.moments import AFTER_ALL, Instant
 from canonry.values.policy import Policy, Scoring
-from canonry.values.provenance import Authority, CanonLevel, EvidenceKind, remembered
+from canonry.values.provenance import Actor, Authority, CanonLevel, EvidenceKind, remembered
 
 # Slices: the part of the canon that verdicts read, loaded on demand and updated by folding.
 #
@@ -169,6 +171,28 @@ class Slice:
             secrets=self._has_secrets(changes.things),
             touched=self.touched | changes.touched,
         )
+
+    def folded(
+        self,
+        entries: Sequence[Entry],
+        *,
+        position: int = AFTER_ALL,
+        at: int = 0,
+        over: Mapping[str, Thing] | None = None,
+    ) -> Changes:
+        """Return what entries change if they are in the log; `over` are newer items."""
+        commit = Commit(
+            id=CommitId(""),
+            space=self.space,
+            actor=Actor(agent_id="", agent_type=""),
+            tool="",
+            entries=tuple(entries),
+            position=Position(position),
+            recorded_at=Instant(at),
+            previous="",
+            hash="",
+        )
+        return fold(commit, self.things if over is None else over)
 
     def answers(self, lookup: Lookup) -> bool:
         """Tell whether the slice answers `lookup` completely."""

@@ -104,7 +104,8 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
     ids: set[str] = {one.id for one in wanted if isinstance(one, ThingLookup)}
     framed = {one.key: TIMELINE_MAX for one in wanted if isinstance(one, ConflictLookup)}
     stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
-    found = await _events(canon, space, [one for one in wanted if isinstance(one, EventsLookup)])
+    events = [one for one in wanted if isinstance(one, EventsLookup)]
+    found = await _events(canon, space, events) if events else list[Thing]()
     for lookup in wanted:
         match lookup:
             case RelationsLookup():

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.canon.commands.facts import create_event, create_fact, link_causes
 from canonry.canon.commands.relations import create_relation, end_relation
-from canonry.canon.commands.retcons import retcon_fact
+from canonry.canon.commands.retcon_things import retcon_item
 from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
 from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
@@ -65,7 +65,7 @@ _RETCONNED: Final = TABLE.shape("fact_retconned", canon_level=lambda _: CanonLev
 
 
 async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any) -> Reply:
-    receipt = await retcon_fact(canon, caller, fact_id, **how)
+    receipt = await retcon_item(canon, caller, Fact, fact_id, **how)
     instead = next(
         entry.replaced_by
         for entry in receipt.entries

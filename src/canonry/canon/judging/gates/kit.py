@@ -15,7 +15,7 @@ from canonry.canon.judging.contents import CorrectingContent
 from canonry.canon.judging.slices import Lookup, Score, Slice, SliceView, score_of, standing_of
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
-from canonry.values.audience import ANYBODY, EVERYBODY, Audience, Viewer
+from canonry.values.audience import ANYBODY, Viewer
 from canonry.values.fields import revised
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, may_end, outranks
@@ -108,7 +108,7 @@ class Verdict:
     """The combined result of all gates; `status` PENDING means that it needs review.
 
     `graded` lists contradictions and possible conflicts. `retcons` are retconned, `supersedes` end
-    because of the statement, `ends` are ended explicitly, `heirs` are later statements that end it.
+    because of the statement, and `heirs` are later statements that end it.
     `endings` tell what ended: the ids of the items, with what they say.
     `reads` are the keys read, and `wanted` the lookups to load before the verdict counts.
     """
@@ -120,11 +120,8 @@ class Verdict:
     graded: tuple[GradedConflict, ...] = ()
     retcons: tuple[Rival, ...] = ()
     supersedes: tuple[Rival, ...] = ()
-    ends: tuple[Rival, ...] = ()
     heirs: tuple[Rival, ...] = ()
     endings: tuple[tuple[str, str], ...] = ()
-    warnings: tuple[str, ...] = ()
-    audience: Audience = EVERYBODY
     reads: frozenset[str] = frozenset()
     wanted: frozenset[Lookup] = frozenset()
 
@@ -188,57 +185,56 @@ def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView)
 
 
 def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
-    against = [one for one in found if one.weight in {Weight.CORRECTS, Weight.CONTRADICTS}]
-    word = Authority.GM if overruling else score.authority
-    strict = (one for one in against if one.weight is Weight.CONTRADICTS)
-    lost = [one for one in strict if not one.yields_to(word)]
-    doubts = [one for one in found if one.weight is Weight.WARNS]
-    given = partial(
-        Verdict,
-        score=score,
-        warnings=tuple([one.rationale for one in doubts]),
-        reads=frozenset(view.read),
-        wanted=frozenset(view.wanted),
+    against, ended, heirs, doubts, strict, equal = (
+        [one for one in found if one.weight in weights]
+        for weights in (_AGAINST, _ENDED, _HEIRS, _DOUBTS, _STRICT, _WITH_EQUAL)
     )
-    if lost:
+    word = Authority.GM if overruling else score.authority
+    given = partial(Verdict, score=score, reads=frozenset(view.read), wanted=frozenset(view.wanted))
+    if lost := [one for one in strict if not one.yields_to(word)]:
         return given(
             status=ProposalStatus.REJECTED,
             rule=lost[0].rule,
             rationale="; ".join(dict.fromkeys(one.rationale for one in lost)),
             graded=_graded((*lost, *doubts)),
         )
-    unheard = [
-        one for one in found if one.weight in _WITH_EQUAL and not may_end(word, one.authority)
-    ]
-    if unheard:
+    if unheard := [one for one in equal if not may_end(word, one.authority)]:
+        said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
+        why = f"the authority {score.authority} cannot override a higher one"
         return given(
             status=ProposalStatus.PENDING,
             rule=unheard[0].rule,
-            rationale=_review(unheard, score),
+            rationale=f"needs review: {why}: {said}",
             graded=_graded((*unheard, *doubts)),
         )
-    ended = [one for one in found if one.weight is Weight.SUPERSEDES]
-    heirs = [one for one in found if one.weight is Weight.PRECEDES]
+    reasons = [f"accepted on the authority {score.authority} with a score of {score.value:g}"]
+    for how, objections in (
+        ("retconned", against),
+        ("superseded", ended),
+        ("ended by later canon", heirs),
+        ("warning", doubts),
+    ):
+        reasons += [f"{how}: {one.rationale}" for one in objections]
     deciding = against or ended
+    over = (one for one in found if one.weight in {Weight.SUPERSEDES, Weight.ENDS})
     return given(
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
-        rationale=_reason(against, ended, heirs, score, doubts),
+        rationale="; ".join(dict.fromkeys(reasons)),
         graded=_graded((*against, *doubts)),
         retcons=_each(rival for one in against for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
-        ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
         heirs=_each(rival for one in heirs for rival in one.rivals),
-        endings=_each(
-            (named, one.rationale)
-            for one in found
-            if one.weight in {Weight.SUPERSEDES, Weight.ENDS}
-            for named in one.conflicts
-        ),
+        endings=_each((named, one.rationale) for one in over for named in one.conflicts),
     )
 
 
-_WITH_EQUAL: Final = frozenset({Weight.CORRECTS, Weight.SUPERSEDES, Weight.ENDS})
+_AGAINST: Final = (Weight.CORRECTS, Weight.CONTRADICTS)
+_STRICT: Final = (Weight.CONTRADICTS,)
+_ENDED: Final = (Weight.SUPERSEDES,)
+_HEIRS: Final = (Weight.PRECEDES,)
+_DOUBTS: Final = (Weight.WARNS,)
+_WITH_EQUAL: Final = (Weight.CORRECTS, Weight.SUPERSEDES, Weight.ENDS)
 
 
 def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
@@ -249,30 +245,6 @@ def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
         for named in one.conflicts:
             found.setdefault(named, GradedConflict(id=named, grade=grade, reason=one.rationale))
     return tuple(found.values())
-
-
-def _review(unheard: list[Objection], score: Score) -> str:
-    said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
-    why = f"the authority {score.authority} cannot override a higher one"
-    return f"needs review: {why}: {said}"
-
-
-def _reason(
-    against: list[Objection],
-    ended: list[Objection],
-    heirs: list[Objection],
-    score: Score,
-    doubts: list[Objection],
-) -> str:
-    said = f"accepted on the authority {score.authority} with a score of {score.value:g}"
-    parts = [
-        said,
-        *[f"retconned: {one.rationale}" for one in against],
-        *[f"superseded: {one.rationale}" for one in ended],
-        *[f"ended by later canon: {one.rationale}" for one in heirs],
-        *[f"warning: {one.rationale}" for one in doubts],
-    ]
-    return "; ".join(dict.fromkeys(parts))
 
 
 def _each(items: Iterable[T]) -> tuple[T, ...]:
