@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.canonization.proposals import Suggestion, create_loose_proposal, create_proposal
+from canonry.canon.canonization.proposals import Suggestion, create_proposal
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus, ProposalType
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
@@ -54,9 +54,9 @@ async def staged(
     )
     canon, caller = harbour.desk.canon, a_caller("Contributor")
     receipt = await (
-        create_proposal(canon, caller, ids["scene"], ids["turn"], suggestion)
+        create_proposal(canon, caller, suggestion, scene_id=ids["scene"], turn_id=ids["turn"])
         if told
-        else create_loose_proposal(canon, caller, harbour.space, suggestion)
+        else create_proposal(canon, caller, suggestion, universe_id=harbour.space)
     )
     (draft,) = receipt.made(ProposalDraft)
     return await proposal(harbour, draft.id)

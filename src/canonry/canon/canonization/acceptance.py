@@ -234,10 +234,10 @@ def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
 
 def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acceptance:
     """Record the news about a known entity: an observation, and a change of state."""
-    said = restated(content, entity)
+    fresh, replaced = restated(content, entity)
     changed = _tags_changed(desk, entity, content.state_tags)
     entries = [*changed.entries]
-    if new := {**said.fresh, **said.changed}:
+    if new := {**fresh, **replaced}:
         seen = make_observation(
             desk.new_id,
             desk.backing,
@@ -246,7 +246,7 @@ def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acce
             label="restated",
             observed_at=desk.candidate.moment.at,
         )
-        entries += (seen, *_held_later(desk, entity, said.changed))
+        entries += (seen, *_held_later(desk, entity, replaced))
     entries += _derived(desk, content, entity)
     evidenced = already_known(desk, entity.id, entity.evidence)
     known = replace(
@@ -372,7 +372,7 @@ def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
     involved = desk.entities((*content.involved, *where))
     effects, causes = desk.events(content.causes), desk.events(content.caused_by)
     at, scene_id = desk.candidate.moment.at, desk.candidate.proposal.scene_id
-    same = retold(content, involved, desk.view, at=at, scene_id=scene_id).same
+    same = retold(content, involved, desk.view, at=at, scene_id=scene_id)[0]
     if same is not None and not effects and not causes:
         return with_rivals(desk, already_known(desk, same.id, same.evidence))
     made = make_event(

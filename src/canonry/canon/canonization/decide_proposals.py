@@ -114,12 +114,8 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overruling:
-    """The reason and the rule of an acceptance on the canon keeper's authority."""
-
-    reason: str
-    rule: str
+OVERRULED: Final = "keeper:evaluation"
+"""The rule of a decision that rests on the canon keeper's authority alone."""
 
 
 def decide(
@@ -129,12 +125,13 @@ def decide(
     *,
     decided_by: str,
     new_id: NewId | None = None,
-    overruling: Overruling | None = None,
+    overruling: str | None = None,
 ) -> Judgement:
     """Judge a candidate on the known slice, and build its entries.
 
     `new_id` supplies the ids of new items; by default they derive from the proposal. `overruling`
-    accepts it and retcons conflicting canon; a candidate that cannot be written gives no entries.
+    is the reason to accept it and to retcon conflicting canon; a candidate that cannot be written
+    gives no entries.
 
     Raises:
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
@@ -163,7 +160,7 @@ def decide(
         content = candidate.content
         read = not isinstance(content, FactContent) or bool(statements_of(content, view))
         if overruling is not None:
-            verdict = replace(verdict, rationale=overruling.reason, rule=overruling.rule)
+            verdict = replace(verdict, rationale=overruling, rule=OVERRULED)
         acceptance = accept(candidate, verdict, view, new_id) if accepted else None
         decision = _decision(verdict, acceptance, decided_by, compared=forced or read)
         entries = _written(candidate, acceptance, decision, gone)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
-from canonry.canon.canonization.decide_proposals import Judgement, Overruling, decide
+from canonry.canon.canonization.decide_proposals import OVERRULED, Judgement, decide
 from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise, words_of_time
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
@@ -123,20 +123,28 @@ class _Staged:
 
 
 async def create_proposal(
-    canon: Canon, caller: Caller, scene_id: str, turn_id: str | None, suggestion: Suggestion
+    canon: Canon,
+    caller: Caller,
+    suggestion: Suggestion,
+    *,
+    scene_id: str | None = None,
+    turn_id: str | None = None,
+    universe_id: str = "",
 ) -> Receipt:
-    """Stage a change in an active scene.
+    """Stage a change in an active scene, or in a universe without a scene, as ingestion does.
 
     Raises:
         InvalidInput: `content.*`, the content does not fit its type.
-        NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
+        NotFound: `universe.unknown`, `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    opened = await require(canon, caller, Scene, scene_id)
-    staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
+    opened = await _place(canon, caller, scene_id, universe_id)
+    staged = await _normalised(canon, caller, opened, suggestion)
 
     async def origin() -> ProposalOrigin:
+        if scene_id is None:
+            return ProposalOrigin(space=opened.space)
         scene = await require(canon, caller, Scene, scene_id)
         require_active(scene)
         turn = None if turn_id is None else await require(canon, caller, Turn, turn_id)
@@ -146,27 +154,15 @@ async def create_proposal(
         reads = frozenset(thing_key(each.id) for each in (scene, turn) if each is not None)
         return origin_of(scene.space, scene, turn, reads=reads)
 
-    return await _stage(canon, caller, space, staged, origin)
+    return await _stage(canon, caller, opened.space, staged, origin)
 
 
-async def create_loose_proposal(
-    canon: Canon, caller: Caller, universe_id: str, suggestion: Suggestion
-) -> Receipt:
-    """Stage a change without a scene, as ingestion does.
-
-    Raises:
-        InvalidInput: `content.*`, the content does not fit its type.
-        NotFound: `universe.unknown` or `evidence.unknown`.
-        Conflict: `space.foreign`.
-        CanonryError: as `StagingGuard.pass_gates`.
-    """
-    universe = await require_universe(canon, caller, universe_id)
-    staged = await _normalised(canon, caller, universe, suggestion)
-
-    async def origin() -> ProposalOrigin:
-        return ProposalOrigin(space=universe.id)
-
-    return await _stage(canon, caller, universe.id, staged, origin)
+async def _place(
+    canon: Canon, caller: Caller, scene_id: str | None, universe_id: str
+) -> Scene | Space:
+    if scene_id is None:
+        return await require_universe(canon, caller, universe_id)
+    return await require(canon, caller, Scene, scene_id)
 
 
 async def restate_proposal(
@@ -195,11 +191,7 @@ async def restate_proposal(
         confidence=former.confidence,
         authority=former.authority,
     )
-    place: Scene | Space = await (
-        require_universe(canon, caller, former.space)
-        if former.scene_id is None
-        else require(canon, caller, Scene, former.scene_id)
-    )
+    place = await _place(canon, caller, former.scene_id, former.space)
     staged = await _normalised(canon, caller, place, asked)
     if words := words_of_time(former.type, former.original):
         when = [one.name for one in shape.members if one.kind is Holding.TIME]
@@ -309,9 +301,6 @@ def draft_of(
 #
 # An acceptance names the item that was written for it, or overrides the gates and writes it.
 
-RULE: Final = "keeper:evaluation"
-"""The rule of a decision that rests on the canon keeper's authority alone."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeeperVerdict:
@@ -362,7 +351,7 @@ async def evaluate_proposal(
             reads.add(thing_key(verdict.canonical_id))
         decision = DecisionDraft(
             status=verdict.status,
-            rule=RULE,
+            rule=OVERRULED,
             rationale=verdict.rationale,
             canonical_id=verdict.canonical_id,
             decided_by=caller.actor.agent_id,
@@ -384,8 +373,7 @@ async def _forced(canon: Canon, proposal: Proposal, by: str, reason: str) -> Jud
     (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
 
     def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-        overruling = Overruling(reason=reason, rule=RULE)
-        found = decide(candidate, known, canon.policy, decided_by=by, overruling=overruling)
+        found = decide(candidate, known, canon.policy, decided_by=by, overruling=reason)
         return found.wanted, found
 
     return (await extend_slice(canon, Slice(space=proposal.space), judge))[1]
@@ -408,7 +396,7 @@ async def _overruled(
 
 
 def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
-    written = verdict.canonical_id is None and decision.rule == RULE
+    written = verdict.canonical_id is None and decision.rule == OVERRULED
     same_thing = written or decision.canonical_id == verdict.canonical_id
     if decision.status is verdict.status and same_thing:
         return

@@ -207,10 +207,10 @@ def _told(
     backing: Backing, new: EventContent, involved: tuple[EntityId, ...], view: SliceView
 ) -> tuple[str, ...]:
     """Return warnings about events that record the same, or perhaps the same."""
-    found = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
-    if found.same is not None:
-        return (f"The event {found.same.id} already records this.",)
-    return tuple(f"This may be the event {one.id}." for one in found.perhaps)
+    same, perhaps = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
+    if same is not None:
+        return (f"The event {same.id} already records this.",)
+    return tuple(f"This may be the event {one.id}." for one in perhaps)
 
 
 def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:

@@ -1,7 +1,7 @@
 """Find known items that a proposal repeats, and create new items."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Self
 
@@ -18,30 +18,20 @@ from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restated:
-    """Fields with a new value, and those whose value replaces another."""
+def restated(content: EntityContent, entity: Entity) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields with a new value, and those whose value replaces another.
 
-    fresh: Mapping[str, Any] = field(default_factory=dict)
-    changed: Mapping[str, Any] = field(default_factory=dict)
-
-
-def restated(content: EntityContent, entity: Entity) -> Restated:
-    """Return the news about an entity; an empty description is none."""
+    An empty description is no news.
+    """
     said = {PROPERTY_PREFIX + name: value for name, value in content.properties.items()}
     held = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
     if content.description.strip():
         said[DESCRIPTION] = content.description
     if entity.description.strip():
         held[DESCRIPTION] = entity.description
-    return Restated(
-        fresh={name: value for name, value in said.items() if name not in held},
-        changed={
-            name: value
-            for name, value in said.items()
-            if name in held and not _same(name, held[name], value)
-        },
-    )
+    news = {n: value for n, value in said.items() if not _same(n, held.get(n), value)}
+    fresh = {name: value for name, value in said.items() if name not in held}
+    return fresh, {name: value for name, value in news.items() if name in held}
 
 
 def _same(name: str, old: Any, new: Any) -> bool:
@@ -55,14 +45,6 @@ def _same(name: str, old: Any, new: Any) -> bool:
 # Equal words in two scenes with different times may describe two events, so a person decides.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retold:
-    """The duplicated event, or the possible duplicates."""
-
-    same: Event | None = None
-    perhaps: tuple[Event, ...] = ()
-
-
 def retold(
     content: EventContent,
     involved: Collection[str],
@@ -70,8 +52,8 @@ def retold(
     *,
     at: Instant | None,
     scene_id: SceneId | None,
-) -> Retold:
-    """Find the event that canon already has in these words, with exactly these entities."""
+) -> tuple[Event | None, tuple[Event, ...]]:
+    """Return the event that canon has in these words with these entities, else possible ones."""
     title, told = map(normalised_name, (content.title, content.description))
     known = [
         event
@@ -82,9 +64,9 @@ def retold(
         # The same event: its times agree, or one of both belongs to no scene and lacks a time.
         together = event.scene_id == scene_id or None not in {at, event.time_ref}
         if event.time_ref == at if together else None in {event.scene_id, scene_id}:
-            return Retold(same=event)
+            return event, ()
     elsewhere = (one for one in known if one.scene_id != scene_id)
-    return Retold(perhaps=tuple(one for one in elsewhere if None in {at, one.time_ref}))
+    return None, tuple(one for one in elsewhere if None in {at, one.time_ref})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,11 +118,7 @@ class _Desk:
         self.now = self.now.after(self.now.folded(entries))
         return True
 
-    def view(self, known: Slice, audience: Audience) -> SliceView:
-        """Return an audience's view; its reads and missing lookups are collected here."""
-        return self.seen(known, viewer_of(audience))
-
-    def seen(self, known: Slice, viewer: Viewer) -> SliceView:
+    def view(self, known: Slice, viewer: Viewer) -> SliceView:
         """Return a viewer's view; its reads and missing lookups are collected here."""
         view = SliceView(known, self.policy, viewer)
         view.read, view.wanted = self.reads, self.wanted
@@ -141,7 +137,7 @@ class _Desk:
 
     def audiences(self) -> list[Audience]:
         """Return the audiences that know of the lines, and common readers of two, widest first."""
-        whole = self.view(self.now, GAME_MASTERS)
+        whole = self.view(self.now, viewer_of(GAME_MASTERS))
         ids = {one for each in self.touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)}
         if self.now.secrets:
             new = (*self._beginning(whole), *self._fallen(whole))
@@ -158,7 +154,7 @@ class _Desk:
 
         An item that is now hidden from the viewer is returned in its earlier state.
         """
-        before = self.view(self.before, viewer)
+        before = self.view(self.before, viewer_of(viewer))
         ids = dict.fromkeys(_touched(view, self.entries))
         found = (view.thing(one) or before.thing(one) for one in ids)
         roots = (
@@ -172,7 +168,7 @@ class _Desk:
     def settle(self, audience: Audience) -> None:
         """Add the corrections for one audience, which later audiences may see."""
         for correct in (self._put_in_order, self._end_others, self._give_back):
-            view = self.view(self.now, audience)
+            view = self.view(self.now, viewer_of(audience))
             found = under(correct(view, audience), audience)
             if self.wanted:
                 return
@@ -211,7 +207,7 @@ class _Desk:
 
     def _beginning(self, view: SliceView) -> Iterator[Fact | Relation]:
         """Yield new claims and items that are canon again."""
-        before = self.seen(self.before, view.viewer)
+        before = self.view(self.before, view.viewer)
         for entry in self.entries:
             match entry:
                 case Made(thing=FactDraft() | RelationDraft() as made):
@@ -250,7 +246,7 @@ class _Desk:
 
     def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
         """Return earlier state changes; for merged entities, those of each member."""
-        view = self.view(self.before, audience)
+        view = self.view(self.before, viewer_of(audience))
         merges = (one for one in self.entries if isinstance(one, EntitiesMerged))
         joined = [one.merged for one in merges if one.kept == entity.id]
         sides = (view.entity(Reference(one)) for one in (entity.id, *joined))
@@ -286,7 +282,7 @@ class _Desk:
 
     def _parted(self, view: SliceView, one: Relation) -> Iterator[str]:
         """Yield the relations of the line as it was before a merge or separation."""
-        line = _line(self.seen(self.before, view.viewer), one)
+        line = _line(self.view(self.before, view.viewer), one)
         yield from () if line is None else (word.relation.id for word in line.words)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, takewhile
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.contents import (
     Content,
@@ -189,13 +189,8 @@ def reading_of(
 # States: the state tags that follow from what a fact says.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateSaid:
-    """A state that begins or ends by what a fact says of an entity."""
-
-    entity: Entity
-    tag: str
-    holds: bool
+StateSaid: TypeAlias = tuple[Entity, str, bool]
+"""A tag that begins or ends by what a fact says of an entity, and whether it holds."""
 
 
 def timed(one: Statement, moment: Moment) -> Statement:
@@ -223,7 +218,7 @@ def states_of(said: Iterable[Statement], view: SliceView) -> tuple[StateSaid, ..
             continue
         found.setdefault(
             (entity.id, str(one.value)),
-            StateSaid(entity=entity, tag=str(one.value), holds=one.held),
+            (entity, str(one.value), one.held),
         )
     return tuple(found.values())
 
@@ -245,9 +240,8 @@ def states_changed(
     begun, over = states_of([timed(one, moment) for one in said], view), tuple(ended)
     if not begun and not over:
         return
-    states = [(one.entity, one.tag, one.holds) for one in begun]
     rivals = ((entity_of(view, one.entity_id), one.tag) for one in over)
-    states += [(entity, tag, False) for entity, tag in rivals if entity is not None]
+    states = [*begun, *((entity, tag, False) for entity, tag in rivals if entity is not None)]
     for entity, tag, holds in states:
         there = [one for one in changes_of(entity) if same_scene(one.moment, moment)]
         same = any((normal_tag(one.tag), one.holds) == (normal_tag(tag), holds) for one in there)
@@ -286,7 +280,7 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
         begun += [] if entity is None else [(entity, str(fact.properties.get("tag")))]
     else:
         states = states_of([timed(one, fact.moment) for one in fact.statements], view)
-        begun += [(one.entity, one.tag) for one in states if one.holds]
+        begun += [(entity, tag) for entity, tag, holds in states if holds]
     documents = "tag" in fact.properties
     for entity, tag in begun:
         own = [one for one in changes_of(entity) if normal_tag(one.tag) == normal_tag(tag)]
@@ -399,28 +393,17 @@ def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:
         one: entity.id for one in fact.involved if (entity := entity_of(view, one)) is not None
     }
     moved = {one: root for one, root in roots.items() if one != root}
-    said = [_rooted(one, moved) if moved else one for one in fact.statements]
-    for one in standings_told(said, fact.moment, fact.id, about=roots.values()):
-        words = f"the fact {fact.id} says that {fact.statement}"
-        yield replace(one, words=words, authority=fact.authority, thing=fact)
-
-
-def standings_told(
-    said: Iterable[Statement], moment: Moment, fact_id: str, *, about: Iterable[str]
-) -> tuple[Standing, ...]:
-    """Return what a fact says from a moment on."""
-    return tuple(
-        Standing(
-            statement=one,
-            rival=fact_id,
-            conflicts=(fact_id,),
-            words="",
-            moment=moment,
-            authority=Authority.SYSTEM,
-            about=frozenset(about),
+    for one in fact.statements:
+        yield Standing(
+            statement=_rooted(one, moved) if moved else one,
+            rival=fact.id,
+            conflicts=(fact.id,),
+            words=f"the fact {fact.id} says that {fact.statement}",
+            moment=fact.moment,
+            authority=fact.authority,
+            about=frozenset(roots.values()),
+            thing=fact,
         )
-        for one in said
-    )
 
 
 def standings_of(item: Fact | Relation, view: SliceView) -> tuple[Standing, ...]:

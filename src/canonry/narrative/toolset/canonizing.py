@@ -18,12 +18,7 @@ from canonry.canon.canonization.decide_proposals import (
     verdict_on,
     waive_conflict,
 )
-from canonry.canon.canonization.proposals import (
-    create_loose_proposal,
-    create_proposal,
-    evaluate_proposal,
-    list_proposals,
-)
+from canonry.canon.canonization.proposals import create_proposal, evaluate_proposal, list_proposals
 from canonry.canon.commands.entities import update_entity
 from canonry.canon.commands.relations import transfer_quantity
 from canonry.canon.commands.retcon_things import (
@@ -217,7 +212,7 @@ TOOLS: Final = (
     make_tool("mongodb_create_proposed_change", create_proposal, _STAGED, ending=CONTENTS_TOLD),
     make_tool("mongodb_evaluate_proposal", evaluate_proposal, "evaluated"),
     make_tool("mongodb_get_pending_proposals", _list_pending, _PROPOSALS),
-    make_tool("mongodb_propose_change", create_loose_proposal, _STAGED),
+    make_tool("mongodb_propose_change", create_proposal, _STAGED),
     make_tool("mongodb_query_proposals", list_proposals, _PROPOSALS),
     make_tool("composite_canonize_scene", canonize_scene, "canonized"),
     make_tool("composite_canonize_proposals", canonize_proposals, _JUDGED),

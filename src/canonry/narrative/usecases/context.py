@@ -653,16 +653,14 @@ def _shorter_hit(hit: FoundPassage, room: int) -> FoundPassage:
 
 def _kept(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneContext:
     kept = fitted.kept
+    names = ("sheets", "around", "facts", "relations", "events")
+    told: dict[str, Any] = {name: kept[name] for name in names}
     return replace(
         context,
         canonical=replace(
             context.canonical,
             present=first.kept["present"],
-            sheets=kept["sheets"],
-            around=kept["around"],
-            facts=kept["facts"],
-            relations=kept["relations"],
-            events=kept["events"],
+            **told,
         ),
         narrative=replace(
             context.narrative,

@@ -86,25 +86,19 @@ class WhenSaid:
 def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
     """Return the times of an item; `around` has its scene or source, by id."""
     match thing:
-        case Turn():
-            scene = around.get(thing.scene_id)
+        case Turn() | Memory():
+            scene = around.get(thing.scene_id or "")
             whole = scene if isinstance(scene, Scene) else None
             said = thing.said_at or (None if whole is None else whole.said_at)
-            if said is None and (whole is None or whole.source_id is None):
+            if isinstance(thing, Memory):
+                said = thing.created_at if said is None else said
+            elif said is None and (whole is None or whole.source_id is None):
                 said = thing.timestamp
             return WhenSaid(said_at=said, in_world=None if whole is None else whole.time_ref)
         case Scene():
             played = thing.completed_at if thing.source_id is None else None
             told = thing.said_at or played
             return WhenSaid(said_at=told, in_world=thing.time_ref)
-        case Memory():
-            scene = around.get(thing.scene_id or "")
-            whole = scene if isinstance(scene, Scene) else None
-            said = thing.said_at or (None if whole is None else whole.said_at)
-            return WhenSaid(
-                said_at=thing.created_at if said is None else said,
-                in_world=None if whole is None else whole.time_ref,
-            )
         case Snippet():
             source = around.get(thing.source_id)
             return WhenSaid(

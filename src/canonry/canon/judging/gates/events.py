@@ -214,7 +214,8 @@ def event_told_before(
     entities = [view.entity(one) for one in (*content.involved, *where)]
     involved = {entity.id for entity in entities if entity is not None}
     scene_id = candidate.proposal.scene_id
-    for event in retold(content, involved, view, at=candidate.moment.at, scene_id=scene_id).perhaps:
+    at = candidate.moment.at
+    for event in retold(content, involved, view, at=at, scene_id=scene_id)[1]:
         yield Objection(
             weight=Weight.WARNS,
             rationale=f"this may be the event {event.id} of another scene",

@@ -76,10 +76,10 @@ def _broken_axioms(candidate: Candidate, content: Content, view: SliceView) -> I
             if kind is not None:
                 yield from laws_against_state(view, kind.entity_type, add, held)
         case FactContent():
-            for said in states_of(statements_of(content, view), view):
-                held, about = set(said.entity.state_tags), said.entity.entity_type
-                if said.holds:
-                    yield from laws_against_state(view, about, (said.tag,), held)
+            for about, tag, holds in states_of(statements_of(content, view), view):
+                if holds:
+                    held = set(about.state_tags)
+                    yield from laws_against_state(view, about.entity_type, (tag,), held)
         case RelationshipContent():
             ends = (view.entity(content.from_entity), view.entity(content.to_entity))
             yield from laws_against_relation(view, content.rel_type, ends)
@@ -173,7 +173,7 @@ def entity_restated(
     A value of lower authority waits for review.
     """
     entity = known_as(candidate, content, view)
-    changed = {} if entity is None else restated(content, entity).changed
+    changed = {} if entity is None else restated(content, entity)[1]
     if entity is None or not changed:
         return
     seen = [view.thing(entity.provenance.get(name, "")) for name in sorted(changed)]
@@ -304,7 +304,7 @@ def _against(
         yield from (f"it is {rival}, which excludes {tag}" for rival in rivals)
     gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
     yield from (f"it is {tag}, but acts" for tag in gone if tag not in content.state_tags)
-    for name in restated(content, entity).changed:
+    for name in restated(content, entity)[1]:
         word = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
         if name != DESCRIPTION and attribute(word).fixed:
             yield f"it has another {word}"
