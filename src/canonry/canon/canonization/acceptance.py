@@ -30,7 +30,12 @@ from canonry.canon.judging.known_things import (
 from canonry.canon.judging.relation_lines import is_told_of, line_of, restates
 from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import reading_of, states_changed, tags_begun_by
+from canonry.canon.judging.standing_statements import (
+    reading_of,
+    statements_of,
+    states_changed,
+    tags_begun_by,
+)
 from canonry.canon.judging.state_tags import (
     TagHeld,
     TagPen,
@@ -41,10 +46,12 @@ from canonry.canon.judging.state_tags import (
     superseded,
     undone,
 )
+from canonry.language.reading.reading import READER
 from canonry.log.entries import (
     CausesLinked,
     Entry,
     EvidenceLinked,
+    FactRead,
     FactRetconned,
     Made,
     RelationEnded,
@@ -424,10 +431,11 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
-    said = reading_of(made.thing.id, content.statement, content.properties, involved, desk.view)
-    entries: list[Entry] = [made, said]
+    said = statements_of(content, desk.view)
+    read = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=said)
+    entries: list[Entry] = [made, read]
     entries += states_changed(
-        said.statements,
+        said,
         desk.view,
         desk.new_id,
         desk.backing,

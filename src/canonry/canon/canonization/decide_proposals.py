@@ -466,8 +466,8 @@ class Judging:
 
     async def proposals(self, candidates: Iterable[Candidate]) -> dict[str, Proposal]:
         """Return the proposals of the candidates after all decisions, as the viewer sees them."""
-        known = self.catch_up().things
-        after = (known.get(each.proposal.id) for each in candidates)
+        ids = [each.proposal.id for each in candidates]
+        after = (self.changed.get(one) or self.known.things.get(one) for one in ids)
         found: dict[str, Proposal] = await self.canon.told(
             {each.id: each for each in after if isinstance(each, Proposal)}
         )

@@ -25,7 +25,6 @@ from canonry.log.folding import (
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import as_seen, is_veiled
 from canonry.log.schemas.identity_keys import CALLED, IDENTIFIERS, texts_in
@@ -36,6 +35,7 @@ from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId
 from canonry.values.moments import AFTER_ALL, Instant
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Actor, Authority, CanonLevel, EvidenceKind, remembered
+from canonry.values.statements import Statement
 
 # Slices: the part of the canon that verdicts read, loaded on demand and updated by folding.
 #
@@ -271,13 +271,15 @@ class SliceView:
     It shows the items that `viewer` may see, by default public ones.
     """
 
-    __slots__ = ("_referred", "_slice", "policy", "read", "viewer", "wanted")
+    __slots__ = ("_referred", "_slice", "policy", "read", "said", "viewer", "wanted")
 
     def __init__(self, known: Slice, policy: Policy, viewer: Viewer = ANYBODY) -> None:
         """Start a view with nothing read."""
         self._slice = known
         self.viewer = viewer
         self._referred: dict[Reference, Thing | None] = {}
+        self.said: dict[int, tuple[object, tuple[Statement, ...]]] = {}
+        """What contents say, by their identity, so that each is read once."""
         self.policy = policy
         self.read: set[str] = set()
         self.wanted: set[Lookup] = set()
@@ -299,11 +301,10 @@ class SliceView:
     def resolve(self, reference: Reference) -> str | None:
         """Return the id of a reference; None until its proposal is accepted."""
         if reference.startswith(PROPOSAL_PREFIX):
-            proposal = self.proposal(reference)
-            accepted = proposal is not None and proposal.status is ProposalStatus.ACCEPTED
-            if proposal is None or not accepted or proposal.decision is None:
+            found = self.thing(reference.removeprefix(PROPOSAL_PREFIX))
+            if not isinstance(found, Proposal) or found.status is not ProposalStatus.ACCEPTED:
                 return None
-            return proposal.decision.canonical_id
+            return None if found.decision is None else found.decision.canonical_id
         return None if reference.startswith("$") else reference
 
     def referred(self, reference: Reference) -> Thing | None:
@@ -320,16 +321,6 @@ class SliceView:
         """Return the entity behind a reference."""
         found = self.referred(reference)
         return found if isinstance(found, Entity) else None
-
-    def proposal(self, reference: Reference) -> Proposal | None:
-        """Return the proposal behind `proposal:<id>`."""
-        found = self.thing(reference.removeprefix(PROPOSAL_PREFIX))
-        return found if isinstance(found, Proposal) else None
-
-    def scene(self, scene_id: SceneId | None) -> Scene | None:
-        """Return the scene with this id."""
-        found = None if scene_id is None else self.thing(scene_id)
-        return found if isinstance(found, Scene) else None
 
     def roots(self, ids: Iterable[EntityId]) -> frozenset[str]:
         """Return the ids of the survivors of these entities."""
@@ -444,16 +435,14 @@ def standing_of(proposal: Proposal, view: SliceView) -> Authority:
     """Return the effective authority; source requires a citation of a canon source."""
     if proposal.authority is not Authority.SOURCE:
         return proposal.authority
-    cited = any(
-        _is_canon_source(evidence.kind, evidence.ref, view) for evidence in proposal.evidence
-    )
-    return Authority.SOURCE if cited else Authority.SYSTEM
+    for evidence in proposal.evidence:
+        if evidence.kind in {EvidenceKind.SOURCE, EvidenceKind.SNIPPET}:
+            thing = view.thing(evidence.ref)
+            if isinstance(thing, Snippet):
+                thing = view.thing(thing.source_id)
+            if isinstance(thing, Source) and thing.level in _CITED_LEVELS:
+                return Authority.SOURCE
+    return Authority.SYSTEM
 
 
-def _is_canon_source(kind: EvidenceKind, ref: str, view: SliceView) -> bool:
-    if kind not in {EvidenceKind.SOURCE, EvidenceKind.SNIPPET}:
-        return False
-    thing = view.thing(ref)
-    if isinstance(thing, Snippet):
-        thing = view.thing(thing.source_id)
-    return isinstance(thing, Source) and thing.level in {CanonLevel.CANON, CanonLevel.AUTHORITATIVE}
+_CITED_LEVELS: Final = (CanonLevel.CANON, CanonLevel.AUTHORITATIVE)

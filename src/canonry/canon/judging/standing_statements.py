@@ -129,7 +129,13 @@ _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 
 
 def statements_of(content: Content, view: SliceView) -> tuple[Statement, ...]:
-    """Return everything that a claim says."""
+    """Return everything that a claim says; a view reads each content once."""
+    if id(content) not in view.said:
+        view.said[id(content)] = content, _statements_in(content, view)
+    return view.said[id(content)][1]
+
+
+def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
     match content:
         case FactContent():
             found = [view.entity(reference) for reference in content.involved]

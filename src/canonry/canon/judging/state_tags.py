@@ -40,7 +40,8 @@ class TagHeld:
 
 def changes_of(entity: Entity) -> Sequence[TagChange]:
     """Return all changes of an entity's tags in story order."""
-    return changes_in(entity.snapshot.get(STATE_TAGS, {}))
+    told = entity.snapshot.get(STATE_TAGS)
+    return changes_in(told) if told else ()
 
 
 def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
@@ -58,7 +59,8 @@ def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
 
 def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
     """Return the tags that hold when a moment begins, with the changes behind them."""
-    before, _after = around(entity, moment)
+    changes = changes_of(entity)
+    before = split_at(moment, changes, attrgetter("moment"))[0] if changes else ()
     last = {change.tag: change for change in before}
     return {tag: change for tag, change in last.items() if change.holds}
 
