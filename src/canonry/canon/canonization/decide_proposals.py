@@ -130,8 +130,7 @@ def decide(
     """Judge a candidate on the known slice, and build its entries.
 
     `new_id` supplies the ids of new items; by default they derive from the proposal. `overruling`
-    is the reason to accept it and to retcon conflicting canon; a candidate that cannot be written
-    gives no entries.
+    is the reason to accept it despite conflicts; if it cannot be written, there are no entries.
 
     Raises:
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
