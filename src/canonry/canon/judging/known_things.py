@@ -105,11 +105,6 @@ class Backing:
         """Return the same backing with the authority, confidence and evidence of an item."""
         return replace(self, **{name: getattr(item, name) for name in _SAID}, **more)
 
-    def words_for(self, at: Instant | None) -> str | None:
-        """Return the words that stated this time."""
-        told = self.spoken
-        return told.words if told is not None and told.at == at else None
-
 
 _SAID: Final = ("authority", "confidence", "evidence")
 _SHARED: Final = ("space", "scene_id", "place", "proposal_id", "level", *_SAID)
@@ -188,8 +183,9 @@ def _make(
     """Return the entry of a new statement with its own fields, and those of its backing."""
     shared = {name: getattr(backing, name) for name in _SHARED}
     shared["properties"] = dict(own.pop("properties", None) or {})
-    if kind is not RelationDraft:
-        shared["time_words"] = backing.words_for(own["time_ref"])
+    if kind is not RelationDraft:  # the words of the time, if they stated this one
+        told = backing.spoken
+        shared["time_words"] = told.words if told and told.at == own["time_ref"] else None
     some: Any = kind
     return Made(thing=some(id=new_id(label), **shared, **own))
 

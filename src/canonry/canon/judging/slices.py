@@ -289,7 +289,8 @@ class SliceView:
         self.read.add(thing_key(thing_id))
         found = self._slice.things.get(thing_id)
         if found is None:
-            self.wanted |= self._slice.missing((ThingLookup(thing_id),))
+            lookup = ThingLookup(thing_id)
+            self.wanted.update(() if lookup in self._slice.loaded else (lookup,))
             return None
         return as_seen(found, self.viewer) if self._slice.secrets else found
 
@@ -396,7 +397,7 @@ class SliceView:
         """Return the canon items of this space with any of the keys, each once, oldest first."""
         known, keys = self._slice, tuple(keys)
         self.read.update(keys)
-        self.wanted |= known.missing(lookups)
+        self.wanted.update([each for each in lookups if not known.answers(each)])
         ids = frozenset().union(*map(known.under, known.among(keys)))
         found = [known.things[one] for one in ids]
         if known.secrets:

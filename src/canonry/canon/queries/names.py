@@ -201,7 +201,12 @@ async def _by_word(
 async def _entities(
     canon: Canon, space: SpaceId, keys: tuple[str, ...], *, begins: bool = False
 ) -> list[Entity]:
-    pages = await _identified(canon, space, keys, begins=begins, limit=CANDIDATES_MAX + 1)
+    if not keys:
+        return []
+    query = IdentifierQuery(
+        spaces=frozenset((space,)), keys=keys, begins=begins, limit=CANDIDATES_MAX + 1
+    )
+    pages = await canon.state.entities_identified(query)
     return list({e.id: e for key in keys if key in pages for e in pages[key].items}.values())
 
 
@@ -328,15 +333,11 @@ async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]
 
 
 async def _identified(
-    canon: Canon,
-    space: SpaceId,
-    keys: Iterable[str],
-    *,
-    begins: bool = False,
-    limit: int = CANDIDATES,
+    canon: Canon, space: SpaceId, keys: Iterable[str], *, begins: bool = False
 ) -> Mapping[str, Page[Entity]]:
-    here = frozenset((space,))
-    query = IdentifierQuery(spaces=here, keys=tuple(keys), begins=begins, limit=limit)
+    query = IdentifierQuery(
+        spaces=frozenset((space,)), keys=tuple(keys), begins=begins, limit=CANDIDATES
+    )
     return await canon.state.entities_identified(query) if query.keys else {}
 
 
