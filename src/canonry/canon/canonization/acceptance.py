@@ -466,6 +466,7 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
     """Replace the known fact with one that has the new properties too."""
     told = tuple(dict.fromkeys((*fact.evidence, *desk.backing.evidence)))
     words = strongest((fact.authority, desk.backing.authority))
+    properties = {**fact.properties, **content.properties}
     made = make_fact(
         desk.new_id,
         replace(desk.backing, authority=words, evidence=told),
@@ -474,14 +475,8 @@ def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance
         time_ref=desk.candidate.moment.at,
         duration=content.duration,
         fact_type=fact.fact_type,
-        properties={**fact.properties, **content.properties},
+        properties=properties,
     )
-    said = reading_of(
-        made.thing.id,
-        fact.statement,
-        {**fact.properties, **content.properties},
-        fact.involved,
-        desk.view,
-    )
+    said = reading_of(made.thing.id, fact.statement, properties, fact.involved, desk.view)
     ends = superseded(fact, desk.candidate.moment.at, made.thing.id)
     return Acceptance(canonical_id=made.thing.id, entries=(made, said, ends))

@@ -186,13 +186,11 @@ async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
     """Return the item and all statements about it."""
     found: list[str] = [thing.id, *(await _inside(canon, thing))]
     if isinstance(thing, Entity):
-        spaces, family = frozenset((thing.space,)), family_of(thing)
-        facts = FactQuery(spaces=spaces, entities=family)
-        events = EventQuery(spaces=spaces, entities=family)
-        relations = RelationQuery(spaces=spaces, entities=family)
-        found += [each.id async for each in every_match(canon.state.facts, facts)]
-        found += [each.id async for each in every_match(canon.state.events, events)]
-        found += [each.id async for each in every_match(canon.state.relations, relations)]
+        state, about = canon.state, {"entities": family_of(thing)}
+        asks: Any = {FactQuery: state.facts, EventQuery: state.events}
+        for query, ask in {**asks, RelationQuery: state.relations}.items():
+            here = query(spaces=frozenset((thing.space,)), **about)
+            found += [each.id async for each in every_match(ask, here)]
     return tuple(dict.fromkeys(found))
 
 

@@ -12,7 +12,7 @@ from canonry.canon.judging.settling import ends_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of, states_changed
 from canonry.canon.judging.state_tags import TagPen, TagsChanged, change_tags, stated_tag
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
@@ -28,6 +28,7 @@ from canonry.canon.session.commit_change import (
 from canonry.canon.session.lookup import (
     require,
     require_all,
+    require_any,
     require_evidence,
     require_lawful,
     require_same_space,
@@ -298,11 +299,7 @@ async def link_evidence(
 
 
 async def _require_supported(canon: Canon, caller: Caller, canonical_id: str) -> Supported:
-    found = await canon.seen_by(caller).thing(canonical_id)
-    if isinstance(found, Entity):
-        return await require(canon, caller, Entity, canonical_id)
-    if not isinstance(found, Supported):
-        raise unknown("canon", canonical_id)
+    found: Supported = await require_any(canon, caller, Supported, canonical_id, called="canon")
     return found
 
 

@@ -10,7 +10,7 @@ from canonry.canon.judging.known_things import Backing, make_fact
 from canonry.canon.judging.relation_lines import counted
 from canonry.canon.judging.retractions import resumed_item, retcon_of, states_undone
 from canonry.canon.judging.standing_statements import reading_of
-from canonry.canon.session.caller import Caller, step, unknown
+from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
@@ -21,7 +21,7 @@ from canonry.canon.session.commit_change import (
     known_to,
     require_standing,
 )
-from canonry.canon.session.lookup import commit_at, require, require_evidence
+from canonry.canon.session.lookup import commit_at, require, require_any, require_evidence
 from canonry.canon.session.paging import every_match
 from canonry.log.canon import ids_of
 from canonry.log.entries import (
@@ -292,7 +292,7 @@ async def list_dependents(canon: Canon, caller: Caller, thing_id: str) -> Retcon
     Raises:
         NotFound: `thing.unknown`.
     """
-    thing = await _require(canon, caller, thing_id)
+    thing: Retconnable = await require_any(canon, caller, Retconnable, thing_id)
     found, more = await dependents(canon, caller, thing)
     return Retconned(thing=thing, dependents=found, more=more)
 
@@ -309,7 +309,7 @@ async def retcon_thing(
         NotFound: `thing.unknown` or `evidence.unknown`.
         Conflict: `<kind>.retconned`, `retcon.too-many`, or `space.foreign`.
     """
-    thing = await _require(canon, caller, thing_id)
+    thing: Retconnable = await require_any(canon, caller, Retconnable, thing_id)
     own = step(caller, thing.id) if is_part else caller
     if await answered(canon, own, thing.space) is None:
         require_standing(thing)
@@ -329,15 +329,6 @@ async def retcon_thing(
         fallen=tuple(fallen),
         resumed=await _resumed(canon, thing, entries),
     )
-
-
-async def _require(canon: Canon, caller: Caller, thing_id: str) -> Retconnable:
-    thing = await canon.seen_by(caller).thing(thing_id)
-    if isinstance(thing, Entity):
-        return await require(canon, caller, Entity, thing_id)
-    if not isinstance(thing, Retconnable):
-        raise unknown("thing", thing_id)
-    return thing
 
 
 def _chosen(found: Iterable[Dependent], retcon: Retcon, *, more: bool) -> Sequence[Retconnable]:

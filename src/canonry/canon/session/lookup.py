@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
@@ -58,6 +58,20 @@ def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
     if not isinstance(thing, kind):
         raise unknown(THING_KINDS[kind], thing_id)
     return thing
+
+
+async def require_any(
+    canon: Canon, caller: Caller, kinds: Any, thing_id: str, *, called: str = "thing"
+) -> Any:
+    """Return the item with this id if it is of one of several kinds, survivors for merged ones.
+
+    Raises:
+        NotFound: `<called>.unknown`.
+    """
+    found = await canon.seen_by(caller).thing(thing_id)
+    if not isinstance(found, kinds):
+        raise unknown(called, thing_id)
+    return await require(canon, caller, Entity, thing_id) if isinstance(found, Entity) else found
 
 
 async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity:

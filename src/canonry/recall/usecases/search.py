@@ -217,13 +217,8 @@ def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> N
 
 def _require_served(request: SearchRequest) -> None:
     served = _SERVED[request.collection]
-    given = {
-        "universe_id": request.universe_id,
-        "entity_id": request.entity_id,
-        "source_id": request.source_id,
-    }
-    for name, value in given.items():
-        if value is not None and name not in served:
+    for name in ("universe_id", "entity_id", "source_id"):
+        if getattr(request, name) is not None and name not in served:
             advice = ", ".join(sorted(served))
             message = f"{request.collection} has no filter {name}. Its filters are {advice}."
             path = f"/filters/{name}"
