@@ -279,7 +279,7 @@ class SliceView:
         self.viewer = viewer
         self._referred: dict[Reference, Thing | None] = {}
         self.said: dict[int, tuple[object, tuple[Statement, ...]]] = {}
-        """What contents say, by their identity, so that each is read once."""
+        """The statements of each content that was read, by the identity of the content."""
         self.policy = policy
         self.read: set[str] = set()
         self.wanted: set[Lookup] = set()
