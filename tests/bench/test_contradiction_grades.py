@@ -20,9 +20,11 @@ def measured(name: str) -> Measured:
     ("name", "half", "precision", "recall", "left_alone"),
     [
         ("statements", Half.DEVELOP, 0.98, 0.94, 0.98),
-        ("statements", Half.KEPT, 0.97, 0.57, 0.98),
+        ("statements", Half.KEPT, 0.97, 0.61, 0.98),
         ("everyday", Half.DEVELOP, 0.98, 0.82, 0.98),
-        ("everyday", Half.KEPT, 0.98, 0.75, 0.98),
+        ("everyday", Half.KEPT, 0.98, 0.78, 0.98),
+        ("classes", Half.DEVELOP, 0.97, 0.57, 0.99),
+        ("classes", Half.KEPT, 0.98, 0.46, 0.99),
         ("pairs", Half.DEVELOP, 0.97, 0.79, 0.98),
         ("pairs", Half.KEPT, 0.93, 0.6, 0.98),
     ],

@@ -42,6 +42,40 @@ Heating is not included in the rent. | The rent includes heating.
 Carl wields a sword. | Carl is unarmed.
 Carl has a strength of 12. | Carl's strength is 16.
 Carl was killed in a duel. | Carl died of a fever.
+Bea is the stepmother of Carl. | Bea gave birth to Carl.
+Bea is Carl's mother-in-law. | Bea is Carl's mother.
+Bea is the eldest of the three sisters. | Bea is the youngest of the three sisters.
+Bea is the younger of the two sisters. | Bea is the older of the two sisters.
+Bea has three brothers. | Bea has no siblings.
+Carl has no children. | Carl is the father of Dan.
+Carl's widow is Bea. | Carl is alive.
+Carl died in battle. | Carl died peacefully in his sleep.
+Carl died at the age of 80. | Carl died at the age of 65.
+Carl froze to death. | Carl starved to death.
+Carl has been dead since 1990. | Carl died in 1995.
+Carl is buried in Leeds. | Carl was buried in York.
+Carl survived the shipwreck. | Carl died in the shipwreck.
+Carl has never been in the army. | Carl was in the army.
+Carl has no money. | Carl has 500 crowns.
+Carl is under two metres tall. | Carl is 2.05 m tall.
+Bea is a minor. | Bea is 25 years old.
+Bea is on the ground floor. | Bea is on the fourth floor.
+The bank is on Market Square. | The bank is on Station Road.
+The clinic is closed on Sundays. | The clinic opens on Sundays at ten.
+The bakery is open every day except Monday. | The bakery is open on Mondays.
+Bea lives alone. | Bea shares her flat with two friends.
+The sword has a golden hilt. | The hilt of the sword is silver.
+The app has no dark mode. | The app's dark mode is on.
+The castle has no moat. | The castle is surrounded by a moat.
+The cake contains nuts. | The cake is free of nuts.
+The road is paved. | The road is unpaved.
+A ticket costs five euros. | Tickets are free.
+The server runs Python 3.11. | The server runs Python 3.9.
+Bea is single. | Bea lives with her husband.
+Bea commands the fleet. | Carl is in command of the fleet.
+Nobody owns the island. | The island belongs to Bea.
+Bea accepted the offer. | Bea declined the offer.
+Bea refused to sign the letter. | Bea signed the letter.
 Aude vit en Espagne. | Aude habite en Suède.
 Aude est allergique aux noix. | Aude n'a aucune allergie.
 Le pont a été construit en 1890. | Le pont fut construit en 1912.
@@ -77,6 +111,25 @@ Nobody but Carl guards the gate. | The gate is guarded by Carl.
 The password expires after 90 days. | The password is valid.
 Bea has a frog in her throat. | Bea has no frog.
 Bea went to bed. | Bea has never been to Bern.
+Bea is the stepmother of Carl. | Bea raised Carl.
+Bea and Carl are half-siblings. | Bea and Carl have the same father.
+Bea is the youngest of the sisters. | Fay is the eldest of the sisters.
+Bea is the tallest of the sisters. | Bea is the youngest of the sisters.
+Bea is not the eldest of the sisters. | Bea is not the youngest of the sisters.
+Carl is the father of Dan. | Carl has no daughters.
+Carl has three brothers. | Carl has no sisters.
+Bea lives on the second floor. | Bea works on the first floor.
+The bank is on Mill Street. | The bank is in Bern.
+The shop opens on Sundays at noon. | The shop is closed on Mondays.
+The table has a wooden top. | The top of the table is brown.
+The house has a green door. | The door of the shed is red.
+The house is unpainted. | The door of the house is painted.
+The server runs Python 3.11. | The laptop runs Python 3.9.
+The jury has twelve members. | Seven members of the jury are men.
+Carl missed the meeting. | Carl attended the dinner.
+Bea has never been in the army. | Bea was in the navy.
+Tickets are free. | Drinks cost three euros.
+Bea is at peace with Carl. | Bea is an enemy of Dan.
 Le maire serait mort. | Le maire est vivant.
 Aude a dix ans d'expérience. | Aude a quarante ans.
 Le bateau est à Brest. | Le bateau appartient à Aude.

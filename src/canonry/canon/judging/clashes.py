@@ -182,11 +182,10 @@ def _excluded(case: _Case) -> StatementClash | None:
         return None
     if (case.entry.symmetric or case.entry.acyclic) and held.subject == claim.value:
         claim = _turned(claim)
-    if (held.subject, held.value, held.qualifiers) != (
-        claim.subject,
-        claim.value,
-        claim.qualifiers,
-    ) or not (held.held and claim.held):
+    same = (held.subject, held.value) == (claim.subject, claim.value)
+    sides = ((held, case.entry), (claim, other))
+    now = all(one.held or (entry.fixed and _truth(one, entry)) for one, entry in sides)
+    if not (same and now) or held.qualifiers != claim.qualifiers:
         return None
     return case.clash(
         f"{case.named(claim.subject)} has {case.named(str(claim.value))} both as"
@@ -363,8 +362,10 @@ def _apart(one: Quantity, other: Quantity) -> bool | None:
         return None
     if one.about or other.about:
         return True if _CLOSE < gap / size <= _NEAR else None
-    if one.step != other.step and one.step and other.step:
-        step = max(one.step, other.step)
+    # A bound is as exact as it is told: nobody under two metres is 2.05 m tall.
+    steps = [each.step for each in (one, other) if isfinite(each.low) and isfinite(each.high)]
+    if len({*steps}) > 1 and all(steps):
+        step = max(steps)
         return None if gap <= step / 2 else gap <= step
     return False
 

@@ -84,6 +84,8 @@ def counting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]
     name = "_".join(part for part in (f"count:{subject.noun}", group.verb, role) if part)
     marks = frozenset(subject.words[:-1])
     yield say(text_of(end.value), name, subject.quantity, qualifiers=marks)
+    if clause.words.has("places", role) and subject.quantity.low > 0:
+        yield say(text_of(end.value), f"has:{subject.noun}", PHRASE + subject.noun, implied=True)
 
 
 def _lasting(clause: Clause, about: str) -> Iterator[Statement]:

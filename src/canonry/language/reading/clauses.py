@@ -312,11 +312,18 @@ def _statements(clause: Clause) -> Iterator[Statement]:
                 if "broader" in stated.qualifiers and not stated.holds:
                     continue  # a person without a dog can have another pet
                 yield stated
+                ever = clause.group.never and clause.group.perfect and clause.group.copula
+                if ever and stated.phase is Phase.IS and not stated.holds:  # has never been ill
+                    yield replace(stated, phase=Phase.WAS, implied=True)
                 plain = stated.held and stated.quantifier in {"", "all"}
                 said = f"{stated.attribute}:{stated.value}"
                 for name, *word in clause.words.follows.get(said, ()) if plain else ():
                     denied = f"{PHRASE}{word[0]}" if word else None  # a vegan eats no meat
                     yield replace(stated, attribute=name, value=denied, holds=False, implied=True)
+                most = stated.attribute.removeprefix("most:").partition("_")[0]
+                if plain and most in clause.words.extremes:  # the eldest is not the youngest
+                    least = stated.attribute.replace(most, clause.words.extremes[most])
+                    yield replace(stated, attribute=least, holds=False, implied=True)
                 yield from implied_by(stated)
 
 

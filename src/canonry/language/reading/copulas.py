@@ -70,7 +70,7 @@ def _predicate(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[State
         yield from known
     elif not tie and (unique := _unique(one, words)):
         yield say(*unique, about)
-    elif one.inner is not None and one.noun in words.counted:
+    elif one.noun in words.counted and (one.inner or (one.indefinite and len(one.words) == 1)):
         kin = words.counted[one.noun]
         yield say(about, f"has:{kin}", PHRASE + kin)
     elif tie and not (one.indefinite and tie.startswith("role:")):
@@ -93,6 +93,9 @@ def _bond(clause: Clause, subject: Nominal, one: Nominal, tie: str) -> Iterator[
         yield say(*rank, str(subject.value))
     tied = _tied(tie, one.owner, subject)
     yield replace(tied, holds=tied.holds and not one.negative)
+    kin = clause.words.counted.get(one.noun)
+    if kin and not (one.negative or clause.group.negative or clause.group.ended):
+        yield say(str(subject.value), f"has:{kin}", PHRASE + kin, implied=True)
     if not tie.startswith("<") or attribute(tie[1:]).bond:
         yield from owning(clause, one)
 
@@ -302,6 +305,8 @@ def _placed(clause: Clause, about: str, role: str, place: Nominal) -> Iterator[S
         yield say(about, f"is:{role}_{place.noun}", place.value, holds=not place.negative)
     elif words.has("places", role):
         name = "membership" if group and role in {"in", "on"} else "location"
+        if words.has("streets", place.value.rpartition("_")[2]) and place.value.startswith(PHRASE):
+            name = "street"  # a bank on Mill Street can also be in Leeds
         yield say(about, name, place.value, holds=not place.negative)
     elif role in words.bearings:
         yield say(about, f"bearing:{place.value.removeprefix(PHRASE)}", words.bearings[role])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from canonry.language.reading.figures import measure_of, text_of
+from canonry.language.reading.figures import measure_of, state_in, text_of
 from canonry.language.reading.forms import Clause, Nominal, UnreadClause, say
 from canonry.language.reading.tokens import WordTable, noun_of
 from canonry.language.reading.verb_rules import changes
@@ -38,6 +38,7 @@ def had(clause: Clause, about: str, one: Nominal, *used: str) -> Iterator[Statem
         said = say(about, name, one.value, holds=held, quantifier=quantifier, qualifiers=marks)
         yield said
         yield from _kinds_had(clause, said, one)
+        yield from _part_described(clause, about, one)
         seat = words.nouns.get(one.noun, "<")
         if not (seat.startswith("<") or one.negative) and attribute(seat).containment:
             places = (place.value for role, place in clause.places if words.has("places", role))
@@ -47,6 +48,19 @@ def had(clause: Clause, about: str, one: Nominal, *used: str) -> Iterator[Statem
             yield say(about, words.had[one.noun], None, holds=held)
     else:
         raise UnreadClause
+
+
+def _part_described(clause: Clause, about: str, one: Nominal) -> Iterator[Statement]:
+    """Yield what an adjective says of a part of a thing: a knife with a steel blade has one."""
+    words, (head, *marks) = clause.words, text_of(one.value).split()
+    told = one.negative or clause.group.negative or one.quantifier or one.owner
+    if told or not about.startswith(PHRASE) or len(one.words) != len(("adjective", "noun")):
+        return
+    own = about.removeprefix(PHRASE) if " " not in about else f"of:{about}"
+    colour = ("colour", marks[0]) if words.has("colours", one.words[0]) else None
+    state = colour or state_in(one.words[:1], words)
+    if state is not None and words.singular(one.last) == one.last:
+        yield say(f"{head} {own}", *state, implied=True)
 
 
 def _counted(clause: Clause, about: str, one: Nominal, quantity: Quantity) -> Iterator[Statement]:
@@ -67,8 +81,10 @@ def _counted(clause: Clause, about: str, one: Nominal, quantity: Quantity) -> It
 def _kinds_had(clause: Clause, said: Statement, one: Nominal) -> Iterator[Statement]:
     if said.holds and not clause.group.negative and not said.quantifier:
         said = replace(said, implied=True, qualifiers=said.qualifiers | {"broader"})
+        _head, *marks = text_of(one.value).split()
         for noun in kinds_of(one, clause.words):
-            yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun)
+            value = " ".join((PHRASE + noun, *marks))
+            yield replace(said, attribute=f"has:{noun}", value=value)
 
 
 def owning(clause: Clause, one: Nominal) -> Iterator[Statement]:
@@ -85,7 +101,9 @@ def owned_objects(clause: Clause) -> Sequence[Nominal]:
     group, words = clause.group, clause.words
     if group.negative or group.copula or words.has("missing", group.verb) or changes(clause):
         return ()
-    return [one for one in clause.objects if one.owner and one.definite and not one.negative]
+    beside = [one for role, one in clause.places if role == "with"]
+    told = (*clause.objects, *beside)
+    return [one for one in told if one.owner and one.definite and not one.negative]
 
 
 def presupposed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
@@ -98,10 +116,13 @@ def presupposed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     if words.has("departures", group.verb) or words.has("gone", subject.noun):
         return
     phase = Phase.WAS if group.past or group.perfect else Phase.IS
-    name, value = f"has:{subject.noun}", f"{PHRASE}{subject.noun}"
+    own = {f"of:{owner}", owner.removeprefix(PHRASE)}
+    marks = [mark for mark in text_of(subject.value).split()[1:] if mark not in own]
+    name, value = f"has:{subject.noun}", " ".join((f"{PHRASE}{subject.noun}", *marks))
     said = say(owner, name, value, phase=phase, implied=True)
     yield said
-    if subject.quantity is not None and len(subject.words) == 1:
+    whole = subject.definite or not subject.owner  # seven members of the jury are not all
+    if subject.quantity is not None and len(subject.words) == 1 and whole:
         yield replace(said, attribute=f"count:{subject.noun}", value=subject.quantity)
     for noun in kinds_of(subject, words):
         yield replace(said, attribute=f"has:{noun}", value=PHRASE + noun)
@@ -110,5 +131,5 @@ def presupposed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
 def kinds_of(nominal: Nominal, words: WordTable) -> Sequence[str]:
     """Return the kinds of a noun phrase's head, by the table."""
     last = nominal.last or str(nominal.value).removeprefix(PHRASE)
-    kinds = words.kinds.get(last, words.kinds.get(nominal.noun, frozenset()))
+    kinds = words.kinds.get(last, frozenset()) | words.kinds.get(nominal.noun, frozenset())
     return [noun_of(kind, words.code) for kind in sorted(kinds)]

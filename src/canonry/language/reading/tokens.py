@@ -102,6 +102,7 @@ class WordTable:
     half_days: Mapping[str, str]
     bearings: Mapping[str, str]
     reciprocal: Mapping[str, str]
+    extremes: Mapping[str, str]
     nouns: Mapping[str, str]
     states: Mapping[str, str]
     parts: Mapping[str, str]

@@ -28,6 +28,7 @@ def ruled(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[S
     """Yield the statements of the verb's rules whose ends the clause has."""
     words, group = clause.words, clause.group
     rules: Sequence[Rule] = words.verbs.get(verb, ())
+    nobody = any(each.negative and each.value == ANYBODY for each in clause.subjects)
     if clause.leaves_open and changes(clause):
         return
     ends = _ends(clause, about)
@@ -51,7 +52,7 @@ def ruled(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[S
             continue
         for whose in _owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
-                made = _statement(name, whose, what, begun, denied=group.negative)
+                made = _statement(name, whose, what, begun, denied=group.negative or nobody)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
                 if made is not None:
