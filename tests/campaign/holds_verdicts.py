@@ -79,6 +79,13 @@ def compare(  # noqa: PLR0911 - one case a rule
     return "change" if at_old < at_new else ""
 
 
+def turned(view: View, s: Statement, side: str) -> Statement:
+    """Return a statement with one of its sides as the subject; two who marry have two sides."""
+    if not view.table[s.attribute].symmetric or view.root(s.subject) == side:
+        return s
+    return replace(s, subject=s.value, value=s.subject)
+
+
 def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
     """Return the standing statements that speak against a new one, with their grades."""
     one, own = view.table[new.attribute], {view.root(new.subject)}
@@ -88,10 +95,10 @@ def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
         ends = {view.root(old.subject)} | (
             {view.root(old.value)} if one.symmetric and old.value else set()
         )
-        swapped = one.symmetric and ends == own
-        if old.id != new.id and ends & own:
-            known = replace(old, subject=new.subject, value=new.value) if swapped else old
-            found.append((compare(view, new, known), old))
+        shared = sorted(ends & own)
+        if old.id != new.id and shared:
+            here, there = (turned(view, each, shared[0]) for each in (new, old))
+            found.append((compare(view, here, there), old))
     for dead in view.standing("life") if one.living and new.positive else ():
         if dead.value == "dead" and view.root(dead.subject) in own and not view.erased(dead.id):
             stretches = view.holds(new.subject, "life")
@@ -119,7 +126,9 @@ def judge(
         sides = (new.subject, *((new.value,) if table[new.attribute].symmetric else ()))
         known = View(table, log, viewer=view.viewer)
         before = [s for each in sides if each for s in known.holds(each, new.attribute)]
-        current = {i for s in before if s.begins <= view.keys[new.id] < s.ends for i in s.ids}
+        now = view.keys[new.id]
+        current = {i for s in before if s.begins <= now < s.ends for i in s.ids}
+        current = {i for i in current if known.keys[i] <= now}  # not what is told again later
         may_end = grade in ("change", "possible") and not table[new.attribute].fixed
         waits = waits or (may_end and old.authority > new.authority and old.id in current)
     if waits:

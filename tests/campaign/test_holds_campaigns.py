@@ -77,7 +77,9 @@ def draw_dated(
 
 def is_clear(drawn: Statement, told: list[Statement], scene: str) -> bool:
     """Tell whether a claim is of a kind that the model and the tools both read."""
-    same = [each for each in told if (each.subject, each.value) == (drawn.subject, drawn.value)]
+    pairs = [(drawn.subject, drawn.value)]
+    pairs += [(drawn.value, drawn.subject)] if TABLE[drawn.attribute].symmetric else []
+    same = [each for each in told if (each.subject, each.value) in pairs]
     there = any(scene and each.scene == scene and each.subject == drawn.subject for each in told)
     parted = drawn.attribute == "spouse" and not drawn.positive
     carried = drawn.subject in PEOPLE and drawn.value[0] == "@"

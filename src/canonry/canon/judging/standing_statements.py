@@ -358,8 +358,8 @@ def standings_beside(
         if still_stands(view, fact, moment):
             yield from standings_of_fact(fact, view)
     for relation in _relations_beside(claims, view):
-        at, until = moment.at, relation.until
-        if relation.current or (until is not None and at is not None and until > at):
+        at, until = time_of(moment), relation.until
+        if relation.current or (until is not None and isinstance(at, int) and until > at):
             yield _standing_relation(relation, view)
     yield from _tags_beside(claims, moment, view)
 
