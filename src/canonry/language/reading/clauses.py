@@ -312,19 +312,24 @@ def _statements(clause: Clause) -> Iterator[Statement]:
                 if "broader" in stated.qualifiers and not stated.holds:
                     continue  # a person without a dog can have another pet
                 yield stated
-                ever = clause.group.never and clause.group.perfect and clause.group.copula
-                if ever and stated.phase is Phase.IS and not stated.holds:  # has never been ill
-                    yield replace(stated, phase=Phase.WAS, implied=True)
-                plain = stated.held and stated.quantifier in {"", "all"}
-                said = f"{stated.attribute}:{stated.value}"
-                for name, *word in clause.words.follows.get(said, ()) if plain else ():
-                    denied = f"{PHRASE}{word[0]}" if word else None  # a vegan eats no meat
-                    yield replace(stated, attribute=name, value=denied, holds=False, implied=True)
-                most = stated.attribute.removeprefix("most:").partition("_")[0]
-                if plain and most in clause.words.extremes:  # the eldest is not the youngest
-                    least = stated.attribute.replace(most, clause.words.extremes[most])
-                    yield replace(stated, attribute=least, holds=False, implied=True)
-                yield from implied_by(stated)
+                yield from _following(clause, stated)
+
+
+def _following(clause: Clause, stated: Statement) -> Iterator[Statement]:
+    """Yield what follows from a statement by the meaning of its words."""
+    words, group = clause.words, clause.group
+    if group.never and group.perfect and group.copula and stated.phase is Phase.IS:
+        yield replace(stated, phase=Phase.WAS, implied=True)  # has never been ill, and never was
+    plain = stated.held and stated.quantifier in {"", "all"}
+    said = f"{stated.attribute}:{stated.value}"
+    for name, *word in words.follows.get(said, ()) if plain else ():
+        denied = f"{PHRASE}{word[0]}" if word else None  # a vegan eats no meat
+        yield replace(stated, attribute=name, value=denied, holds=False, implied=True)
+    most = stated.attribute.removeprefix("most:").partition("_")[0]
+    if plain and most in words.extremes:  # the eldest is not the youngest
+        least = stated.attribute.replace(most, words.extremes[most])
+        yield replace(stated, attribute=least, holds=False, implied=True)
+    yield from implied_by(stated)
 
 
 def _check(clause: Clause) -> None:
