@@ -51,7 +51,7 @@ def had(clause: Clause, about: str, one: Nominal, *used: str) -> Iterator[Statem
 
 
 def _part_described(clause: Clause, about: str, one: Nominal) -> Iterator[Statement]:
-    """Yield what an adjective says of a part of a thing: `The knife has a steel blade`."""
+    """Yield the state or the colour of a part, as in `the knife has a steel blade`."""
     words, (head, *marks) = clause.words, text_of(one.value).split()
     told = one.negative or clause.group.negative or one.quantifier or one.owner
     if told or not about.startswith(PHRASE) or len(one.words) != len(("adjective", "noun")):
