@@ -18,7 +18,7 @@ from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
-from canonry.records.usecases.record_source import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import ingest_records
 from canonry.testing.worlds import a_caller
 from canonry.values.provenance import Actor
 from tests.cli.run import Done, canonry
@@ -55,7 +55,7 @@ def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) 
 
 def told(folder: Path, *records: tuple[str, dict[str, Any]]) -> Any:
     """Records that somebody hands over, beside every file."""
-    given = GivenRecords(entities=[{"entity_type": kind, **fields} for kind, fields in records])
+    given = [{"entity_type": kind, **fields} for kind, fields in records]
     return within(folder, lambda store: ingest_records(store.canon, caller(), ADA, given))
 
 

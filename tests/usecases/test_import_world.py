@@ -186,7 +186,7 @@ async def test_who_is_known_stays_where_they_are() -> None:
         canon, a_caller(), world, Move(mover="player-0", teleport_to=elsewhere, reason="x")
     )
     await brought_in(canon, ATLAS)
-    context = await get_mover_context(world_at(canon, world), "player-0", WorldType.PLAYER)
+    context = await get_mover_context(world_at(canon, world), "player-0", (WorldType.PLAYER,))
     assert context is not None
     assert context.location is not None
     assert context.location.id == thing_id_of(world.space, elsewhere)
@@ -295,7 +295,9 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         again = await brought_in(canon, ATLAS)
 
         assert again.changed["players"] == again.changed["events"] == 0
-        assert await get_mover_context(world_at(canon, world), "player-0", WorldType.PLAYER) is None
+        assert (
+            await get_mover_context(world_at(canon, world), "player-0", (WorldType.PLAYER,)) is None
+        )
         there = await get_location_context(world_at(canon, world), elsewhere)
         assert there is not None
         assert player not in {edge.from_id for edge in there.players}

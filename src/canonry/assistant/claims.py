@@ -47,7 +47,7 @@ from canonry.records.usecases.asking import excerpt_of, own_records
 from canonry.records.usecases.corrections import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.records.usecases.record_source import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import ingest_records
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
@@ -587,8 +587,8 @@ async def _recorded(
         n: {"claim": claim["name"], "verdict": "accepted"} for n, claim in told.items()
     }
     if told and not dry:
-        given = GivenRecords(entities=records, provenance=told_by or None)
-        recorded = await ingest_records(desk.canon, desk.caller, None, given)
+        whose = (desk.canon, desk.caller, None)
+        recorded = await ingest_records(*whose, records, provenance=told_by or None)
         for place, (row, made) in enumerate(zip(rows.values(), recorded.records, strict=True)):
             row["id"] = made.entity_id
             if raw := _unread(recorded.warnings, f"/entities/{place}/"):

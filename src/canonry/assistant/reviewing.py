@@ -35,7 +35,6 @@ from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.identity import (
     DIFFERENT_FROM,
-    DuplicateQuery,
     duplicates_within,
     keep_apart,
     merge_records,
@@ -167,11 +166,11 @@ async def _duplicates(desk: Desk, arguments: Arguments) -> Row:
     page = wanted(arguments)
     about = arguments.get("about")
     entity = None if about is None else await desk.entity(about, path="/about")
-    query = DuplicateQuery(
-        entity_id=None if entity is None else entity.id, limit=page.limit, offset=page.offset
+    one = None if entity is None else entity.id
+    where, offset = Account(user_id="", space=desk.space.id), page.offset
+    found = await duplicates_within(
+        desk.canon, desk.caller, where, entity_id=one, limit=page.limit, offset=offset
     )
-    where = Account(user_id="", space=desk.space.id)
-    found = await duplicates_within(desk.canon, desk.caller, where, query)
     ids = {i for pair in found.pairs for i in (pair.entity_id, pair.candidate_id)}
     called = await desk.canon.seen_by(desk.caller).roots(ids)
     rows = [

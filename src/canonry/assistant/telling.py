@@ -39,7 +39,7 @@ from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_entities import RecordedAs
-from canonry.records.usecases.record_source import GivenRecords, ingest_records
+from canonry.records.usecases.record_source import ingest_records
 from canonry.values.audience import Audience, covers
 from canonry.values.calendars.declaring import read_roughly, time_said
 from canonry.values.calendars.reckoning import Grain, span_of, spoken_roughly
@@ -141,7 +141,7 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
             )
             raise InvalidInput("tell.records", message, path="/records")
         given = [_typed(each, n) for n, each in enumerate(arguments["records"])]
-        recorded = await ingest_records(desk.canon, desk.caller, None, GivenRecords(entities=given))
+        recorded = await ingest_records(desk.canon, desk.caller, None, given)
         head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
         return filled({**head, **_recorded(recorded.records, recorded)})
     return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from canonry.canon.session import paging
 from canonry.records.domain import interpretations as record_bounds
 from canonry.records.usecases import relationships as read_relationships
 from canonry.records.usecases import relationships as relate_entities
@@ -89,7 +90,7 @@ async def test_a_past_that_is_too_long_to_fold_is_asked_for_otherwise(
         invoice = await desk.entity(**an_invoice(notes=f"note {number}"))
     asked = {"entity_id": invoice, "at": "2025-01-15T00:03:30Z"}
     known = {**asked, "as_known_at": "2025-01-15T01:00:00Z"}
-    monkeypatch.setattr(read_snapshot, "PAGE_MAX", 2)
+    monkeypatch.setattr(paging, "PAGE_MAX", 2)
     in_pages = await desk.call("get_entity_snapshot", **known)
     monkeypatch.setattr(read_snapshot, "_PAGES_MAX", 2)
 

@@ -425,9 +425,8 @@ async def withdraw_catalog_relation(
         NotFound: `relation.unknown`.
     """
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id
-        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+    async def prepare(_: NewId) -> Change:
+        current = (await standing_relations(canon, project, (contract_id,)))[contract_id][0]
         if current is None or not await canon.seen_by(caller).sees(project):
             message = "The project has no relation with this id."
             raise NotFound("relation.unknown", message, path="/relationId")

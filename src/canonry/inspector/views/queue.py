@@ -34,7 +34,7 @@ from canonry.narrative.usecases.scenes import get_scene, get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.records.notation.numbers import NOTATIONS
 from canonry.records.usecases.corrections import Settled, list_unclear, settle_values
-from canonry.records.usecases.identity import DuplicateQuery, duplicates_within
+from canonry.records.usecases.identity import duplicates_within
 from canonry.values.errors import CanonryError, InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 
@@ -225,11 +225,9 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
         unclear = await _unclear(desk)
         return {**seen, "total": len(unclear), "unclear": unclear}
     if what == "duplicates":
-        query = DuplicateQuery(
-            entity_id=arguments.get("about"), limit=PAGE, offset=offset, looked_at=COMPARED_MAX
-        )
-        where = Account(user_id="", space=desk.space.id)
-        found = await duplicates_within(canon, caller, where, query)
+        where, about = Account(user_id="", space=desk.space.id), arguments.get("about")
+        within = {"limit": PAGE, "offset": offset, "looked_at": COMPARED_MAX}
+        found = await duplicates_within(canon, caller, where, entity_id=about, **within)
         pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
         told = {"total": found.total, "pairs": await _pairs(desk, pairs), "cut": found.truncated}
         return {**seen, **told}

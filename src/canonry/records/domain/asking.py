@@ -176,8 +176,9 @@ class Matcher:
             ((schema.canonical(each.field) if schema else None) or each.field, each)
             for each in selection.conditions
         ]
-        amounts = [name for name in _typed(schema, FieldType.NUMBER) if _MONEY.search(name)]
-        spans = ((selection.dates, dates_of(schema)), (selection.amounts, amounts))
+        amounts = [name for name in fields_of_type(schema, FieldType.NUMBER) if _MONEY.search(name)]
+        dates = fields_of_type(schema, FieldType.DATE)
+        spans = ((selection.dates, dates), (selection.amounts, amounts))
         self._spans = [(bounds, names) for bounds, names in spans if bounds != (None, None)]
 
     def fields(self, row: RecordRow) -> Sequence[str] | None:
@@ -203,12 +204,8 @@ class Matcher:
         return next((name for name in names if name in row.unclear), None)
 
 
-def dates_of(schema: EntitySchema | None) -> Sequence[str]:
-    """Return the date fields of a type."""
-    return _typed(schema, FieldType.DATE)
-
-
-def _typed(schema: EntitySchema | None, kind: FieldType) -> list[str]:
+def fields_of_type(schema: EntitySchema | None, kind: FieldType) -> list[str]:
+    """Return the fields of a schema that have a type."""
     fields: Iterable[Any] = () if schema is None else schema.fields
     return [each.name for each in fields if each.type is kind and each.name != _NOT_ASKED]
 
@@ -295,16 +292,13 @@ class Period(StrEnum):
         match = _DAY.match(date) if isinstance(date, str) else None
         if match is None:
             return None
-        year, month = match[1], match[2]
-        match self:
-            case Period.DAY:
-                return match[0]
-            case Period.MONTH:
-                return f"{year}-{month}"
-            case Period.QUARTER:
-                return f"{year}-Q{(int(month) + 2) // 3}"
-            case Period.YEAR:
-                return year
+        if self is Period.QUARTER:
+            return f"{match[1]}-Q{(int(match[2]) + 2) // 3}"
+        return match[0][: _LENGTHS[self]]
+
+
+_LENGTHS: Final = {Period.DAY: 10, Period.MONTH: 7, Period.YEAR: 4}
+"""The lengths of dates in ISO 8601 that name a period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -455,8 +455,6 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
 
 def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
     """Group the indexes of the record's keys by rule, the strongest first."""
-    if len(assertion.identities) == 1:
-        return ([0],)
     places: dict[str, list[int]] = {}
     for index, identity in enumerate(assertion.identities):
         places.setdefault(identity.rule, []).append(index)

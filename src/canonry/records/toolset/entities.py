@@ -47,8 +47,6 @@ from canonry.records.usecases.corrections import (
     locate_value,
 )
 from canonry.records.usecases.identity import (
-    AliasEdit,
-    DuplicateQuery,
     duplicates_within,
     edit_aliases,
     evidence_for,
@@ -282,25 +280,27 @@ async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _edit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    edit = AliasEdit(
-        entity_id=entity_of(arguments),
-        field=arguments["field"],
+    name = arguments["field"]
+    entity = await edit_aliases(
+        canon,
+        caller,
+        arguments.get("user_id"),
+        entity_of(arguments),
+        name,
         add=arguments.get("add") or (),
         remove=arguments.get("remove") or (),
     )
-    entity = await edit_aliases(canon, caller, arguments.get("user_id"), edit)
     fields = (await fields_of(canon, caller, (entity,)))[entity.id]
     keys = await keys_of(canon, caller, entity)
-    return _EDITED(entity, field=edit.field, values=fields.get(edit.field, ()), keys=keys)
+    return _EDITED(entity, field=name, values=fields.get(name, ()), keys=keys)
 
 
 async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     about = entity_of(arguments) if arguments.get("entity_id") is not None else None
-    query = DuplicateQuery(
-        entity_id=about, entity_type=optional_text(arguments, "entity_type"), **page_of(arguments)
-    )
-    found = await duplicates_within(canon, caller, account_of(caller), query)
-    pairs = await evidence_for(canon, account_of(caller), found.pairs)
+    kind, account = optional_text(arguments, "entity_type"), account_of(caller)
+    asked = {"entity_id": about, "entity_type": kind, **page_of(arguments)}
+    found = await duplicates_within(canon, caller, account, **asked)
+    pairs = await evidence_for(canon, account, found.pairs)
     return _DUPLICATES(found, pairs=pairs)
 
 

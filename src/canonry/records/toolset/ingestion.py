@@ -31,7 +31,7 @@ from canonry.records.usecases.ingest_file import (
     ingest_properties,
     reinterpret_source,
 )
-from canonry.records.usecases.record_source import GivenRecords, Recorded, ingest_records
+from canonry.records.usecases.record_source import Recorded, ingest_records
 from canonry.values.errors import InvalidInput
 
 _PATH_MAX: Final = 4_096
@@ -95,13 +95,15 @@ async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     origin: Mapping[str, Any] = arguments.get("provenance") or {}
-    records = GivenRecords(
-        entities=arguments["entities"],
+    recorded = await ingest_records(
+        canon,
+        caller,
+        arguments.get("user_id"),
+        arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
         observed_at=shapes.moment_of(origin, "extracted_at", inside="/provenance"),
         provenance=origin,
     )
-    recorded = await ingest_records(canon, caller, arguments.get("user_id"), records)
     head = _INGESTED(recorded, deduplicated=recorded.again)
     return {**head, **await _recorded(canon, caller, recorded)}
 

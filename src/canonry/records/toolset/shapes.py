@@ -106,13 +106,7 @@ EVENT: Final = shape_of(
 )
 RUN: Final = shape_of("run", run_id="id")
 WARNING: Final = shape_of("warning")
-DUPLICATE: Final = shape_of(
-    "duplicate",
-    entity_id="pair.entity_id",
-    candidate_id="pair.candidate_id",
-    entity_type="pair.entity_type",
-    reason="pair.reason",
-)
+DUPLICATE: Final = shape_of("duplicate")
 SCHEMA_FIELD: Final = shape_of(
     "schema_field", merge_policy="policy", aliases=lambda field: field.aliases or None
 )

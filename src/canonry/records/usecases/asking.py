@@ -531,7 +531,7 @@ def _named_by_schema(schema: EntitySchema, asked: asking.Summing) -> asking.Summ
         asking.require_field(schema, each, f"/group_by/{number}")
         for number, each in enumerate(asked.group_by)
     )
-    dated, dates = asked.date_field, asking.dates_of(schema)
+    dated, dates = asked.date_field, asking.fields_of_type(schema, FieldType.DATE)
     if dated and (dated := asking.require_field(schema, dated, "/date_field")) not in dates:
         known = ", ".join(dates) or "none"
         message = f"{dated} is not a date. Date fields of {schema.entity_type}: {known}."

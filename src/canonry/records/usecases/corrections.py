@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.canon.ports.files import FileHint, Reading
 from canonry.canon.session.caller import Caller, no_progress
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
+from canonry.canon.session.commit_change import Change, commit_change, found_by
 from canonry.canon.session.lookup import (
     Account,
     account_of,
@@ -16,7 +16,7 @@ from canonry.canon.session.lookup import (
     require_account,
     within_account,
 )
-from canonry.canon.session.paging import Pace, every_item, every_match
+from canonry.canon.session.paging import Pace, every_item
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import schemas_key, thing_key
@@ -34,7 +34,6 @@ from canonry.log.schemas.typed_records import (
     convert,
     out_of_order,
 )
-from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.domain.assertions import assertion_of
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.domain.shown import shown_by
@@ -45,7 +44,12 @@ from canonry.records.notation.settling import INVOICE, PAYERS
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named
 from canonry.records.usecases.record_source import source_of_words
-from canonry.records.usecases.records import RecordReading, SourceStatement, companions_named
+from canonry.records.usecases.records import (
+    RecordReading,
+    SourceStatement,
+    companions_named,
+    first_entities,
+)
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
 from canonry.records.usecases.snapshots import TracedField, trace_field
 from canonry.values.errors import CanonryError, InvalidInput, NotFound
@@ -148,6 +152,7 @@ async def correct_field(
         schema = await _schema(canon, account, entity, correction)
         right = _right(schema, correction)
         _require_order(root, schema, right)
+        corrected = partial(Corrected, entity_id=root.id, field=right.name, value=right.value)
         before, own = _standing(root, right), _standing(alone(entity), right)
         reads = frozenset(
             (
@@ -162,7 +167,7 @@ async def correct_field(
         ]
         same = right.raw is None and stood == [right.value, right.value]
         if before is not None and own is not None and same:
-            stands = _corrected(own.observation, root, right, existing=True)
+            stands = corrected(observation_id=own.observation, existing=True)
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
         source = source_of_word(account, entity, right.name, right.value, follows)
@@ -180,11 +185,14 @@ async def correct_field(
             reading = await _naming(canon, account, schema, right, source)
             named = await record_named(canon, reading, entity, seen, new_id)
             entries, reads = (*entries, *named.entries), reads | named.reads
-        stands = _corrected(seen.id, root, right, existing=False)
+        stands = corrected(observation_id=seen.id, existing=False)
         return Change(entries=entries, reads=reads, found=stands)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
-    return receipt.found or await _told_before(canon, inner, correction, receipt)
+    found = await found_by(receipt, prepare)
+    words = receipt.made(ObservationDraft) if receipt.found is None else ()
+    ids = [e.id for e in words if isinstance(e, ObservationDraft) and e.correction]
+    return replace(found, observation_id=ids[0], existing=False) if ids else found
 
 
 async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
@@ -213,38 +221,6 @@ async def _naming(
         registered=(),
         reads=frozenset(),
         again=False,
-    )
-
-
-async def _told_before(
-    canon: Canon, caller: Caller, correction: Correction, receipt: Receipt[Corrected]
-) -> Corrected:
-    """Return the result of an earlier call with the same idempotency key."""
-    root = await require(canon, caller, Entity, correction.entity_id)
-    word = next(
-        each
-        for each in receipt.made(ObservationDraft)
-        if isinstance(each, ObservationDraft) and each.correction
-    )
-    ((name, value),) = word.fields.items()
-    return Corrected(
-        observation_id=word.id,
-        entity_id=root.id,
-        field=name.removeprefix(PROPERTY_PREFIX),
-        value=value,
-        existing=False,
-    )
-
-
-def _corrected(
-    observation_id: ObservationId, entity: Entity, right: _Right, *, existing: bool
-) -> Corrected:
-    return Corrected(
-        observation_id=observation_id,
-        entity_id=entity.id,
-        field=right.name,
-        value=right.value,
-        existing=existing,
     )
 
 
@@ -387,13 +363,8 @@ async def list_unclear(
     """Return unclear values by source and field, and whether not all entities were searched."""
     account = account_of(caller)
     named = None if entity_type is None else type_named(entity_type)
-    query = EntityQuery(spaces=frozenset((account.space,)), entity_type=named)
-    entities: list[Entity] = []
-    async for each in every_match(canon.state.entities, query):
-        if len(entities) == LOOKED_AT_MAX:
-            return _grouped(await open_in(canon, account, entities)), True
-        entities.append(each)
-    return _grouped(await open_in(canon, account, entities)), False
+    entities, more = await first_entities(canon, account, (named,), LOOKED_AT_MAX)
+    return _grouped(await open_in(canon, account, entities)), more
 
 
 def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
@@ -519,8 +490,7 @@ async def settle_values(
         raise InvalidInput("review.notation", message, path="/read_as")
     given = await require(canon, inner, Source, source_id)
 
-    async def prepare(new_id: NewId) -> Change[Settled]:
-        del new_id  # the ids follow from the content
+    async def prepare(_: NewId) -> Change[Settled]:
         # The survivors of the entities that a source describes.
         said = every_item(partial(canon.state.observations_from, given.id))
         ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}

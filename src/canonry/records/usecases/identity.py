@@ -1,9 +1,9 @@
 """Identity of records: identifiers, aliases, merges and possible duplicates."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.known_things import Backing, make_relation
 from canonry.canon.session.caller import Caller
@@ -53,7 +53,7 @@ from canonry.log.schemas.identity_keys import (
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import ACYCLIC, EntitySchema
 from canonry.log.schemas.truth_types import PLURALS, type_named, types_alike
-from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, RelationQuery
+from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import (
     LOOK_ALIKE,
@@ -66,11 +66,12 @@ from canonry.records.domain.assertions import (
 )
 from canonry.records.domain.interpretations import NAME_MAX
 from canonry.records.usecases.corrections import addressed, own_word, source_of_word
-from canonry.records.usecases.record_entities import Duplicate
+from canonry.records.usecases.record_entities import Duplicate, SideEvidence
+from canonry.records.usecases.records import first_entities
 from canonry.records.usecases.relationships import leads_to
 from canonry.records.usecases.schemas import schemas_for
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import EntityId, NewId, ObservationId, RelationId, SourceId, SpaceId
+from canonry.values.ids import EntityId, NewId, RelationId, SpaceId
 from canonry.values.json_values import folded
 from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Held, Observation
@@ -87,25 +88,20 @@ EDITED_MAX: Final = 100
 _ONE_OF: Final = {several: one for one, several in PLURALS.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AliasEdit:
-    """Texts to add to a list of an entity, and texts to remove from the list and its keys.
-
-    `field` is a list field: `aliases`, `emails` or `phones`.
-    """
-
-    entity_id: str
-    field: str
-    add: Sequence[str] = ()
-    remove: Sequence[str] = ()
-
-
 async def edit_aliases(
-    canon: Canon, caller: Caller, user_id: str | None, edit: AliasEdit
+    canon: Canon,
+    caller: Caller,
+    user_id: str | None,
+    entity_id: str,
+    name: str,
+    *,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
 ) -> Entity:
-    """Edit a list and return the surviving entity.
+    """Edit a list of an entity and return the survivor.
 
-    A removed key is removed from the named entity and from the entities merged into it.
+    `name` is a list field: `aliases`, `emails` or `phones`. A removed text is removed from the keys
+    of the named entity and of the entities merged into it, too.
 
     Raises:
         InvalidInput: `user.mismatch`, `alias.field`, `alias.empty`, `alias.too-long`,
@@ -113,23 +109,24 @@ async def edit_aliases(
         NotFound: `entity.unknown`.
     """
     account, inner = require_account(caller, user_id), within_account(caller)
-    _require_sound(edit)
+    _require_sound(add=add, remove=remove)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # the ids follow from the content
-        root = await require(canon, inner, Entity, edit.entity_id)
-        entity = await addressed(canon, root, edit.entity_id)
+    async def prepare(_: NewId) -> Change:
+        root = await require(canon, inner, Entity, entity_id)
+        entity = await addressed(canon, root, entity_id)
         things = await canon.within(account.space).things(entity.members)
         members = [each for each in things.values() if isinstance(each, Entity)]
         schemas = await schemas_for(canon, account, (entity, *members))
-        work = _Editing(account=account, edit=edit, entity=entity, schemas=schemas)
+        work = _Editing(
+            account=account, name=name, add=add, remove=remove, entity=entity, schemas=schemas
+        )
         entries = (*work.words(), *work.disowned(members))
         ids = (root.id, entity.id, *entity.members)
         types = (schemas_key(account.space, each) for each in schemas)
         return Change(entries=entries, reads=frozenset((*map(thing_key, ids), *types)))
 
     await commit_change(canon, inner, account.space, prepare)
-    return await require(canon, inner, Entity, edit.entity_id)
+    return await require(canon, inner, Entity, entity_id)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,7 +134,9 @@ class _Editing:
     """An edit of an entity; `kept` is its new list, `gone` the removed texts."""
 
     account: Account
-    edit: AliasEdit
+    name: str
+    add: Sequence[str]
+    remove: Sequence[str]
     entity: Entity
     schemas: Mapping[str, EntitySchema]
     held: Held | None = field(init=False)
@@ -146,8 +145,8 @@ class _Editing:
 
     def __post_init__(self) -> None:
         """Read the current list and apply the removals."""
-        schema, name = self.schemas.get(self.entity.entity_type), self.edit.field
-        if schema is None or (self.edit.add and schema.field(name) is None):
+        schema, name = self.schemas.get(self.entity.entity_type), self.name
+        if schema is None or (self.add and schema.field(name) is None):
             message = (
                 f"Entities of type {self.entity.entity_type} have no {name}. Register a schema "
                 f"with the field {name}."
@@ -156,23 +155,23 @@ class _Editing:
         elements = alone(self.entity).snapshot.get(PROPERTY_PREFIX + name, {})
         self.held = elements.get(LAST)
         shown = [] if self.held is None else schema.policy(name).show(elements)
-        unwanted = {asked for each in self.edit.remove for asked in self._forms(each)}
+        unwanted = {asked for each in self.remove for asked in self._forms(each)}
         self.gone = {each for each in shown if unwanted & self._forms(each)}
         self.kept = [each for each in shown if each not in self.gone]
 
     def _forms(self, text: str) -> set[str]:
         """Return the normalized forms of a text; texts with a common form are the same."""
-        one, kind = _ONE_OF[self.edit.field], self.entity.entity_type
+        one, kind = _ONE_OF[self.name], self.entity.entity_type
         address = None if one == "name" else normal_value(kind, one, text)
         return {folded(text), address or folded(text)}
 
     def words(self) -> Iterator[Entry]:
         """Yield the observation of the new list and its source; nothing if it is unchanged."""
         known = {form for each in self.kept for form in self._forms(each)}
-        new = [each.strip() for each in self.edit.add if not known & self._forms(each)]
+        new = [each.strip() for each in self.add if not known & self._forms(each)]
         if not new and not self.gone:
             return
-        held, name = self.held, self.edit.field
+        held, name = self.held, self.name
         own_list = bool(self.gone) or (held is not None and held.corrected)
         value = [*self.kept, *new] if own_list else new
         self.kept += new
@@ -189,16 +188,16 @@ class _Editing:
         Raises:
             InvalidInput: `alias.current` or `alias.unknown`.
         """
-        wanted = {form for each in self.edit.remove for form in meant_by(each)}
+        wanted = {form for each in self.remove for form in meant_by(each)}
         current: set[str] = set()
         found = bool(self.gone)
         for one in (self.entity, *members) if wanted else ():
-            instead = {self.edit.field: self.kept} if one is self.entity else {}
+            instead = {self.name: self.kept} if one is self.entity else {}
             schema = self.schemas.get(one.entity_type)
             today = names_today(alone(one), schema, instead)
             said = set(map(found_under, today))
             current |= said & wanted
-            looks = {look_mark(one.entity_type, each) for each in self.edit.remove}
+            looks = {look_mark(one.entity_type, each) for each in self.remove}
             gone = [
                 text
                 for text in one.borne
@@ -218,8 +217,8 @@ class _Editing:
             raise InvalidInput("alias.unknown", message, path="/remove")
 
 
-def _require_sound(edit: AliasEdit) -> None:
-    for name, texts in (("add", edit.add), ("remove", edit.remove)):
+def _require_sound(**lists: Sequence[str]) -> None:
+    for name, texts in lists.items():
         if len(texts) > EDITED_MAX:
             message = f"/{name} has {len(texts)} items; the limit is {EDITED_MAX}."
             raise InvalidInput("alias.too-many", message, path=f"/{name}", limit=EDITED_MAX)
@@ -358,27 +357,9 @@ EVIDENCE_MAX: Final = 50
 """The number of newest observations of each side that are searched for evidence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideEvidence:
-    """Evidence from one observation of an entity; without fields if none of the newest has it."""
-
-    entity_id: EntityId
-    fields: Mapping[str, Any]
-    observation_id: ObservationId | None = None
-    source_id: SourceId | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubtful:
-    """A possible duplicate with the evidence of both entities."""
-
-    pair: Duplicate
-    evidence: tuple[SideEvidence, ...]
-
-
 async def evidence_for(
     canon: Canon, account: Account, pairs: Sequence[Duplicate]
-) -> Sequence[Doubtful]:
+) -> Sequence[Duplicate]:
     """Return the pairs in their order, each with its evidence."""
     ids = {i for each in pairs for i in (each.entity_id, each.candidate_id)}
     found = await canon.within(account.space).things(ids)
@@ -392,15 +373,9 @@ async def evidence_for(
         )
         sides[entity_id] = (entity, readers.get(entity.entity_type), page.items)
     return [
-        Doubtful(
-            pair=pair,
-            evidence=tuple(
-                _evidence(*sides[i], pair.sign)
-                for i in (pair.entity_id, pair.candidate_id)
-                if i in sides
-            ),
-        )
+        replace(pair, evidence=tuple(_evidence(*sides[i], pair.sign) for i in ids if i in sides))
         for pair in pairs
+        for ids in [(pair.entity_id, pair.candidate_id)]
     ]
 
 
@@ -462,8 +437,7 @@ async def merge_records(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(new_id: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
-        del new_id  # a merge makes nothing
+    async def prepare(_: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
         to = await require(canon, inner, Entity, to_id)
         from_ = await require_itself(canon, inner, from_id)
         _require_mergeable(from_, to)
@@ -523,8 +497,7 @@ async def unmerge_records(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new is made
+    async def prepare(_: NewId) -> Change:
         gone = await require_itself(canon, inner, separated_id)
         if gone.merged_into is None:
             message = "This entity was not merged into another one. Name the one that was."
@@ -558,22 +531,14 @@ def _require_mergeable(from_: Entity, to: Entity) -> None:
 _LOOK: Final = ""
 """Stands for look-alike names in place of an identity rule."""
 
+_Alike: TypeAlias = tuple[Entity, Entity, str, str]
+"""Two entities, the lesser id first, with the rule and the sign that both have."""
+
 COMPARED_MAX: Final = 5_000
 """The most entities of an account that are compared."""
 
 PAIRS_MAX: Final = 10_000
 """The most pairs that are found. A thousand entities of one name have half a million."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateQuery:
-    """The entities to compare, and the page of pairs to return."""
-
-    entity_id: str | None = None
-    entity_type: str | None = None
-    limit: int = 100
-    offset: int = 0
-    looked_at: int = COMPARED_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -589,22 +554,31 @@ class Duplicates:
 
 
 async def duplicates_within(
-    canon: Canon, caller: Caller, account: Account, query: DuplicateQuery
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    *,
+    entity_id: str | None = None,
+    entity_type: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+    looked_at: int = COMPARED_MAX,
 ) -> Duplicates:
-    """Find possible duplicates within an account, or within a space that the caller may read.
+    """Find a page of the possible duplicates within an account or a space that the caller may read.
 
-    A query for one entity compares it with all others that share a key.
+    A query for one entity compares it with all others that share a key; else `looked_at` entities
+    are compared.
 
     Raises:
         NotFound: `entity.unknown`.
     """
     about = None
-    wanted = None if query.entity_type is None else type_named(query.entity_type)
-    if query.entity_id is not None:
-        (about,) = await require_readable(canon, caller, Entity, (query.entity_id,))
+    wanted = None if entity_type is None else type_named(entity_type)
+    if entity_id is not None:
+        (about,) = await require_readable(canon, caller, Entity, (entity_id,))
         wanted = about.entity_type
     types: Iterable[str | None] = (None,) if wanted is None else sorted(types_alike(wanted))
-    entities, more = await _compared(canon, account, types, query.looked_at)
+    entities, more = await first_entities(canon, account, types, looked_at)
     if about is not None:
         near = await _near(canon, account, about)
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
@@ -620,37 +594,29 @@ async def duplicates_within(
         weight,
         lambda: _first_pairs(chain(_pairs(signs, wanted, about), _partly(signs, about)), two),
     )
-    shown = pairs[query.offset : query.offset + query.limit]
-    return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
+    return Duplicates(pairs=pairs[offset : offset + limit], total=len(pairs), truncated=more or cut)
 
 
 def _first_pairs(
-    pairs: Iterator[Duplicate], two: Collection[tuple[str, str]]
+    pairs: Iterator[_Alike], two: Collection[tuple[str, str]]
 ) -> tuple[list[Duplicate], bool]:
     """Return the pairs in order, without those kept apart, and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
     cut = False
-    for pair in pairs:
+    for one, other, rule, sign in pairs:
         cut = len(found) == PAIRS_MAX
         if cut:
             break
-        if (pair.entity_id, pair.candidate_id) not in two:
-            found.setdefault((pair.entity_id, pair.candidate_id), pair)
+        pair = one.id, other.id
+        if pair not in two and pair not in found:
+            found[pair] = Duplicate(
+                entity_id=one.id,
+                candidate_id=other.id,
+                entity_type=one.entity_type,
+                reason=LOOK_ALIKE if rule == _LOOK else reason_of(rule),
+                sign=sign,
+            )
     return [found[key] for key in sorted(found)], cut
-
-
-async def _compared(
-    canon: Canon, account: Account, types: Iterable[str | None], most: int
-) -> tuple[list[Entity], bool]:
-    """Return the first entities of the account, and whether there are more."""
-    found: list[Entity] = []
-    for entity_type in types:
-        query = EntityQuery(spaces=frozenset((account.space,)), entity_type=entity_type)
-        async for each in every_match(canon.state.entities, query):
-            if len(found) == most:
-                return found, True
-            found.append(each)
-    return found, False
 
 
 async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
@@ -694,17 +660,18 @@ def _pairs(
     known: Iterable[tuple[Entity, Collection[tuple[str, str]]]],
     entity_type: str | None,
     about: Entity | None,
-) -> Iterator[Duplicate]:
+) -> Iterator[_Alike]:
     """Yield all pairs, or those of one entity, once for each shared sign.
 
     Pairs with a common key come before pairs with look-alike names.
     """
-    by_sign: dict[tuple[bool, frozenset[str], str, str], list[Entity]] = {}
+    by_sign: dict[tuple[frozenset[str], str, str], list[Entity]] = {}
     for entity, signs in known:
         kinds = types_alike(entity.entity_type)
         for rule, sign in signs:
-            by_sign.setdefault((rule == _LOOK, kinds, rule, sign), []).append(entity)
-    for (look, _, rule, sign), sharing in sorted(by_sign.items(), key=lambda each: each[0][0]):
+            by_sign.setdefault((kinds, rule, sign), []).append(entity)
+    in_order = sorted(by_sign.items(), key=lambda each: each[0][1] == _LOOK)
+    for (_, rule, sign), sharing in in_order:
         ordered = sorted(sharing, key=lambda each: each.id)
         several: Iterable[tuple[Entity, Entity]] = combinations(ordered, 2)
         if about is not None:
@@ -717,13 +684,7 @@ def _pairs(
         for one, other in islice(several, PAIRS_MAX + 1):
             if entity_type not in {None, one.entity_type, other.entity_type}:
                 continue
-            yield Duplicate(
-                entity_id=one.id,
-                candidate_id=other.id,
-                entity_type=one.entity_type,
-                reason=LOOK_ALIKE if look else reason_of(rule),
-                sign=sign,
-            )
+            yield one, other, rule, sign
 
 
 _PHONE: Final = "phone"
@@ -733,7 +694,7 @@ _SUBSCRIBER: Final = -8
 
 def _partly(
     known: Iterable[tuple[Entity, Collection[tuple[str, str]]]], about: Entity | None
-) -> Iterator[Duplicate]:
+) -> Iterator[_Alike]:
     """Yield people with a name that begins another's, or with a number without its country."""
     whole: dict[tuple[str, str], dict[EntityId, Entity]] = {}
     longer: dict[tuple[str, str], dict[EntityId, Entity]] = {}
@@ -751,10 +712,4 @@ def _partly(
             for other in islice(longer.get((rule, part), {}).values(), PAIRS_MAX):
                 if one.id != other.id and (about is None or about.id in {one.id, other.id}):
                     first, second = sorted((one, other), key=lambda each: each.id)
-                    yield Duplicate(
-                        entity_id=first.id,
-                        candidate_id=second.id,
-                        entity_type=first.entity_type,
-                        reason=reason_of(rule) if rule else LOOK_ALIKE,
-                        sign=part,
-                    )
+                    yield first, second, rule, part

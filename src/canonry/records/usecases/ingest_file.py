@@ -195,8 +195,7 @@ async def attach_file(
     """
     inner = within_account(caller)
 
-    async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new is made
+    async def prepare(_: NewId) -> Change:
         source = await require(canon, inner, Source, source_id)
         reads = frozenset((thing_key(source.id),))
         key = str(stored.key)
@@ -221,8 +220,7 @@ async def keep_source(
 ) -> tuple[SourceDraft, bool]:
     """Store a source without records; return it, and whether it existed before."""
 
-    async def prepare(new_id: NewId) -> Change[tuple[SourceDraft, bool]]:
-        del new_id  # the ids follow from the content
+    async def prepare(_: NewId) -> Change[tuple[SourceDraft, bool]]:
         known = await canon.within(account.space).things((account.space, source.id))
         before = known.get(source.id)
         existed = isinstance(before, Source)

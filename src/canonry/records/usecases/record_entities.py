@@ -45,8 +45,7 @@ from canonry.records.usecases.records import (
     content_of,
     earlier_addressees,
     find_similar,
-    is_news,
-    last_words_of,
+    news_among,
 )
 from canonry.records.usecases.relationships import (
     FIELD,
@@ -57,13 +56,23 @@ from canonry.records.usecases.relationships import (
     retellings,
     stands,
 )
-from canonry.values.ids import EntityId, NewId, ObservationId, RelationId
+from canonry.values.ids import EntityId, NewId, ObservationId, RelationId, SourceId
 from canonry.values.merge import join_all
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 TOLD_MAX: Final = 100
 """The most possible duplicates that a recording reports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideEvidence:
+    """Evidence from one observation of an entity; without fields if none of the newest has it."""
+
+    entity_id: EntityId
+    fields: Mapping[str, Any]
+    observation_id: ObservationId | None = None
+    source_id: SourceId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +84,7 @@ class Duplicate:
     entity_type: str
     reason: str
     sign: str
+    evidence: tuple[SideEvidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,9 +340,8 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     roots = {
         i: work.similar.roots.get(entity.merged_into or "", entity) for i, entity in known.items()
     }
-    last = await last_words_of(canon, known.values(), roots.values())
     at = work.reading.statement.observed_at
-    stale = {i for i, e in known.items() if not is_news(e, roots[i], fields[i], last, at)}
+    stale = known.keys() - await news_among(canon, known, roots, fields, at)
     kept = {each.id: each for each in work.observed if each.entity_id not in stale}
     work.kept = tuple(kept.values())
     work.entries += [Made(thing=each) for each in work.kept]

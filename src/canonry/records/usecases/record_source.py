@@ -54,8 +54,7 @@ from canonry.records.usecases.record_entities import (
 from canonry.records.usecases.records import (
     RecordReading,
     SourceStatement,
-    is_news,
-    last_words_of,
+    news_among,
     read_records,
 )
 from canonry.records.usecases.relationships import edge, edges_following, retellings
@@ -222,12 +221,11 @@ async def _restated(
         found = await own.things(dict.fromkeys(each.entity_id for each in stated))
         entities = {i: e for i, e in found.items() if isinstance(e, Entity)}
         roots = {**entities, **await own.roots(entities)}
-        fields: dict[EntityId, dict[str, Any]] = {}
+        fields: dict[str, dict[str, Any]] = {}
         for each in stated:
             if each.entity_id in entities:
                 fields.setdefault(each.entity_id, {}).update(each.fields)
-        last = await last_words_of(canon, entities.values(), roots.values())
-        news = {i for i, f in fields.items() if is_news(entities[i], roots[i], f, last, None)}
+        news = await news_among(canon, entities, roots, fields, None)
         again = [each for each in stated if each.entity_id in news]
         if not again:
             return _NONE
@@ -505,48 +503,45 @@ _CODE: Final = "codebase_entity"
 _CONFIG: Final = {"provider": "records"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenRecords:
-    """Records as the caller gives them, with the time and provenance of their extraction."""
-
-    entities: Sequence[Mapping[str, Any]]
-    priority: int = PRIORITY_STRUCTURED
-    observed_at: Instant | None = None
-    provenance: Mapping[str, Any] | None = None
-
-
 async def ingest_records(
-    canon: Canon, caller: Caller, user_id: str | None, given: GivenRecords
+    canon: Canon,
+    caller: Caller,
+    user_id: str | None,
+    entities: Sequence[Mapping[str, Any]],
+    *,
+    priority: int = PRIORITY_STRUCTURED,
+    observed_at: Instant | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> Recorded:
-    """Record all given records, or none.
+    """Record all given records, or none, with the time and provenance of their extraction.
 
     Raises:
         InvalidInput: `user.mismatch`, `records.none`, `records.priority`, `time.future`, or
             those of `record_source`.
     """
     account = require_account(caller, user_id)
-    if not given.entities:
+    if not entities:
         message = "`entities` is empty. Give at least one entity, or a file."
         raise InvalidInput("records.none", message, path="/entities")
-    if not 0 <= given.priority < PRIORITY_CORRECTION:
+    if not 0 <= priority < PRIORITY_CORRECTION:
         most = PRIORITY_CORRECTION - 1
-        message = f"`source_priority` is {given.priority}; it must be between 0 and {most}."
+        message = f"`source_priority` is {priority}; it must be between 0 and {most}."
         raise InvalidInput("records.priority", message, path="/source_priority")
-    if given.observed_at is not None and given.observed_at > canon.clock.now() + SKEW:
+    if observed_at is not None and observed_at > canon.clock.now() + SKEW:
         message = "`extracted_at` is in the future. Give the time at which the records were read."
         raise InvalidInput("time.future", message, path="/provenance/extracted_at")
-    weight = len(given.entities) * OF_RECORD
+    weight = len(entities) * OF_RECORD
     content, records = await aside(
-        weight, lambda: (canonical_json(given.entities), list(map(_found, given.entities)))
+        weight, lambda: (canonical_json(entities), list(map(_found, entities)))
     )
-    source = source_of_words(account, SourceType.RECORDS, content, given.provenance)
+    source = source_of_words(account, SourceType.RECORDS, content, provenance)
     statement = SourceStatement(
         account=account,
         source=source,
         config=_CONFIG,
         records=records,
-        priority=given.priority,
-        observed_at=given.observed_at,
+        priority=priority,
+        observed_at=observed_at,
         repeatable=True,
         started_at=canon.clock.now(),
     )

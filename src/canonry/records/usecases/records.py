@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -17,7 +17,7 @@ from canonry.canon.session.lookup import (
     require_account,
     require_readable,
 )
-from canonry.canon.session.paging import Pace, aside, every_item, in_turns
+from canonry.canon.session.paging import Pace, aside, every_item, every_match, in_turns
 from canonry.language.texts.sentences import Excerpt
 from canonry.log.folding import bearer_key, schemas_key, thing_key
 from canonry.log.items.entities import Entity, alone, family_of
@@ -76,6 +76,20 @@ async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> P
         await require_readable(canon, caller, Source, (query.source_id,))
     own = frozenset((account_of(caller).space,))
     return await canon.state.timeline(revised(query, spaces=own))
+
+
+async def first_entities(
+    canon: Canon, account: Account, types: Iterable[str | None], most: int
+) -> tuple[list[Entity], bool]:
+    """Return the first entities of an account by type, and whether there are more."""
+    found: list[Entity] = []
+    for entity_type in types:
+        query = EntityQuery(spaces=frozenset((account.space,)), entity_type=entity_type)
+        async for each in every_match(canon.state.entities, query):
+            if len(found) == most:
+                return found, True
+            found.append(each)
+    return found, False
 
 
 async def survivors_of(
@@ -276,6 +290,7 @@ def _fitting(
 # A snapshot keeps only the correction of a corrected field. The last value of the sources has to
 # be looked up in the observations.
 
+K = TypeVar("K", bound=str)
 LastWord: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
 """(entity, field) -> the last value of the sources, and the time of its observation."""
 
@@ -300,35 +315,25 @@ async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastW
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastWords:
-    """The sources' last values of entities: of each alone, and of each family."""
-
-    alone: LastWord
-    together: LastWord
-
-
-async def last_words_of(
-    canon: Canon, entities: Iterable[Entity], roots: Iterable[Entity]
-) -> LastWords:
-    """Return the sources' last values of corrected fields, of the entities and of the roots."""
-    several = [each for each in roots if each.members]
-    return LastWords(
-        alone=await _beside_corrections(canon, map(alone, entities)),
-        together=await _beside_corrections(canon, several),
-    )
-
-
-def is_news(
-    entity: Entity, root: Entity, fields: Mapping[str, Any], last: LastWords, at: Instant | None
-) -> bool:
-    """Tell whether `fields`, with their prefixes, differ from the last values.
+async def news_among(
+    canon: Canon,
+    entities: Mapping[K, Entity],
+    roots: Mapping[K, Entity],
+    fields: Mapping[K, Mapping[str, Any]],
+    at: Instant | None,
+) -> frozenset[K]:
+    """Return the entities whose `fields`, with their prefixes, differ from the last values.
 
     They are compared for the entity alone, which matters if its merge is undone, and for its
-    survivor `root`. `at` is the time of the observation; None means now.
+    survivor in `roots`. `at` is the time of the observation; None means now.
     """
-    return _is_news(alone(entity), fields, last.alone, at) or (
-        bool(root.members) and _is_news(root, fields, last.together, at)
+    own = await _beside_corrections(canon, map(alone, entities.values()))
+    together = await _beside_corrections(canon, (e for e in roots.values() if e.members))
+    return frozenset(
+        i
+        for i, entity in entities.items()
+        if _is_news(alone(entity), fields[i], own, at)
+        or (roots[i].members and _is_news(roots[i], fields[i], together, at))
     )
 
 

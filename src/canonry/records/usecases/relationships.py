@@ -126,7 +126,11 @@ async def edges_following(
 ) -> tuple[list[Entry], frozenset[str]]:
     """Return entries that end or resume derived edges, and the keys that they depend on."""
     named = {each.id: each.named for each in retold if each.renames}
-    edges = await _edges_from(canon, account, frozenset(named)) if named else []
+    query = RelationQuery(
+        spaces=frozenset((account.space,)), entities=frozenset(named), direction="out"
+    )
+    every = every_match(canon.state.relations, query)
+    edges = [e async for e in every if derived(e) and e.level is CanonLevel.CANON] if named else []
     found = await canon.within(account.space).things({each.to_id for each in edges})
     entries: list[Entry] = []
     for edge in edges:
@@ -150,16 +154,6 @@ def derived(edge: Relation) -> bool:
     """Tell whether an edge is derived from fields alone."""
     words = (edge.authority, *(each.authority for each in edge.again))
     return FIELD in edge.properties and all(word is Authority.SOURCE for word in words)
-
-
-async def _edges_from(canon: Canon, account: Account, ids: frozenset[EntityId]) -> list[Relation]:
-    """Return the derived edges from these entities, including ended ones."""
-    query = RelationQuery(spaces=frozenset((account.space,)), entities=ids, direction="out")
-    return [
-        e
-        async for e in every_match(canon.state.relations, query)
-        if derived(e) and e.level is CanonLevel.CANON
-    ]
 
 
 # Relate entities: the id of an edge follows from its type and ends, which makes it unique.
@@ -191,8 +185,7 @@ async def relate_entities(
     player = Authority.PLAYER
     asked = edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
 
-    async def prepare(new_id: NewId) -> Change[bool]:
-        del new_id  # the id follows from the edge
+    async def prepare(_: NewId) -> Change[bool]:
         from_, to = await require_all(canon, inner, Entity, ends)
         if from_.id == to.id:
             message = "Source and target are one entity. Name two different entities."

@@ -123,8 +123,7 @@ async def register_schema(
     if built_in is not None:
         new = _extending(built_in, new)
 
-    async def prepare(new_id: NewId) -> Change[tuple[EntitySchema, bool]]:
-        del new_id  # the id follows from the version
+    async def prepare(_: NewId) -> Change[tuple[EntitySchema, bool]]:
         versions = await versions_of(canon, account, entity_type)
         known = await canon.within(account.space).things((account.space,))
         reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))

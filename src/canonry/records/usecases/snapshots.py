@@ -1,12 +1,14 @@
 """Snapshots: read them, explain them and trace a field."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, read_by, require_readable
+from canonry.canon.session.paging import first_items
 from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity
 from canonry.log.items.sources import Source
@@ -18,7 +20,6 @@ from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.values.errors import NotFound, Unavailable
 from canonry.values.fields import revised
-from canonry.values.ids import EntityId
 from canonry.values.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST_SPECIFIC, join_all
 from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator, Observation
@@ -109,7 +110,11 @@ async def _back_then(
             absorbed_sightings=sum((each.sightings for each in others), NEVER_SEEN),
         )
     limit = await canon.ledger.position_at(root.space, known_at)
-    seen = await _observations(canon, (owner.id, *members))
+    newest = partial(canon.state.observations_newest, (owner.id, *members))
+    seen, more = await first_items(newest, _PAGES_MAX)
+    if more:
+        message = "The entity has too many observations. Give only one of `at` and `as_known_at`."
+        raise Unavailable("entity.too-long", message, id=owner.id)
     counted = [each for each in seen if each.position <= limit and each.seen_at <= at]
     return seen_also(_blank(owner), counted)
 
@@ -126,19 +131,6 @@ def _blank(entity: Entity) -> Entity:
         members=(),
         merged_into=None,
     )
-
-
-async def _observations(canon: Canon, wanted: Sequence[EntityId]) -> list[Observation]:
-    found: list[Observation] = []
-    for number in range(_PAGES_MAX):
-        page = await canon.state.observations_newest(
-            wanted, limit=PAGE_MAX, offset=number * PAGE_MAX
-        )
-        found += page.items
-        if len(found) >= page.total:
-            return found
-    message = "The entity has too many observations. Give only one of `at` and `as_known_at`."
-    raise Unavailable("entity.too-long", message, id=wanted[0])
 
 
 _NAMED: Final = 20

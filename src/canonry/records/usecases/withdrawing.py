@@ -87,10 +87,6 @@ class ToldBySource:
     standing: Mapping[EntityId, Sequence[Observation]]
     edges: Sequence[Relation]
 
-    def only_here(self, edge: Relation) -> bool:
-        """Tell whether only these sources state the edge."""
-        return rests_on(edge, self.sources)
-
 
 def rests_on(edge: Relation, sources: Iterable[str]) -> bool:
     """Tell whether only these sources state the edge."""
@@ -316,7 +312,7 @@ async def _begun(canon: Canon, account: Account, *sources: Source) -> _Withdrawi
     targets = await canon.within(account.space).things({each.to_id for each in told.edges})
     work = _Withdrawing(account=account, told=told, named=named, gone=gone, targets=targets)
     for edge in told.edges:
-        by = told.only_here(edge)
+        by = rests_on(edge, told.sources)
         if by and derived(edge) and not gone & {edge.from_id, edge.to_id}:
             _retake(work, edge)
         elif by or gone & {edge.from_id, edge.to_id}:
@@ -356,7 +352,7 @@ async def _named_by_others(
     asked: dict[EntityId, list[EntityId]] = {}
     for edge in told.edges:
         tellers = asked.setdefault(edge.to_id, [])
-        speaks = edge.from_id in told.standing or not told.only_here(edge)
+        speaks = edge.from_id in told.standing or not rests_on(edge, told.sources)
         if edge.to_id in silent and derived(edge) and speaks and len(tellers) < _ASKED_MAX:
             tellers.append(edge.from_id)
     wanted = sorted({i for ids in asked.values() for i in ids})
@@ -376,7 +372,11 @@ async def _named_by_others(
 async def _entries(
     canon: Canon, work: _Withdrawing, new_id: NewId, reason: str
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
-    told, family = work.told, await _families(canon, work)
+    told = work.told
+    own = {each.id: each for each in told.entities.values() if each.members}
+    roots = {e.merged_into for e in told.entities.values() if e.merged_into} - own.keys()
+    found = await canon.within(work.account.space).things(roots)
+    family = own | {each.id: each for each in found.values() if isinstance(each, Entity)}
     entries: list[Entry] = [*_parted(work, family, reason)]
     targets = (
         *told.sources,
@@ -411,15 +411,6 @@ async def _entries(
     ids = (*targets, *told.entities, *(i for e in family.values() for i in (e.id, *e.members)))
     edges = frozenset(map(relations_key, told.entities))
     return tuple(entries), reads | edges | frozenset(map(thing_key, ids))
-
-
-async def _families(canon: Canon, work: _Withdrawing) -> Mapping[EntityId, Entity]:
-    """Return the survivors among the entities of the source, by id."""
-    entities = work.told.entities.values()
-    own = {each.id: each for each in entities if each.members}
-    roots = {each.merged_into for each in entities if each.merged_into} - own.keys()
-    found = await canon.within(work.account.space).things(roots)
-    return own | {each.id: each for each in found.values() if isinstance(each, Entity)}
 
 
 def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) -> Iterator[Entry]:

@@ -94,13 +94,7 @@ class Realm:
     @property
     def ties(self) -> Mapping[Tie, tuple[str, ...]]:
         """The realms that it is tied to, by tie."""
-        return {
-            Tie.MEMBER_OF: self.member_of,
-            Tie.BORDERS: self.borders,
-            Tie.VASSAL_OF: self.vassal_of,
-            Tie.ALLIED_WITH: self.allied_with,
-            Tie.AT_WAR_WITH: self.at_war_with,
-        }
+        return {tie: getattr(self, tie) for tie in Tie}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

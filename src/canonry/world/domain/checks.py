@@ -41,17 +41,9 @@ class Problem:
 
 def problems(atlas: Atlas) -> Iterator[Problem]:
     """Yield the faults and warnings of an atlas, in its order."""
-    yield from _keys(atlas)
-    yield from _named(atlas)
-    yield from _references(atlas)
-    yield from _exits(atlas)
-    yield from _realms(atlas)
-    yield from _ties(atlas)
-    yield from _routes(atlas)
-    yield from _layers(atlas)
-    yield from _lore(atlas)
-    yield from _measures(atlas)
-    yield from _reach(atlas)
+    parts = (_keys, _named, _references, _exits, _realms, _ties, _routes, _layers, _lore, _measures)
+    for check in (*parts, _reach):
+        yield from check(atlas)
 
 
 def _named(atlas: Atlas) -> Iterator[Problem]:
@@ -75,10 +67,17 @@ def unreachable(atlas: Atlas) -> frozenset[str]:
 
 def reachable(atlas: Atlas, start: str) -> frozenset[str]:
     """Return the locations that open exits connect to `start`, including itself."""
-    ways = {p.key: [e.to for e in p.exits if not e.blocked] for p in atlas.locations}
-    seen, ring = {start}, {start}
+    places = {place.key for place in atlas.locations}
+    ways = {p.key: places & {e.to for e in p.exits if not e.blocked} for p in atlas.locations}
+    return reached(ways, (start,))
+
+
+def reached(ways: Mapping[Any, Iterable[str]], starts: Iterable[str]) -> frozenset[str]:
+    """Return what any number of ways lead to from the starts, and the starts themselves."""
+    ring = set(starts)
+    seen = set(ring)
     while ring:
-        ring = {to for key in ring for to in ways.get(key, ()) if to in ways} - seen
+        ring = {end for each in ring for end in ways.get(each, ())} - seen
         seen |= ring
     return frozenset(seen)
 
@@ -180,15 +179,7 @@ def _realms(atlas: Atlas) -> Iterator[Problem]:
 
 
 def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    for start, first in above.items():
-        seen: set[str] = set()
-        ring = set(first)
-        while ring:
-            if start in ring:
-                yield start
-                break
-            seen |= ring
-            ring = {higher for key in ring for higher in above.get(key, ())} - seen
+    return (start for start, first in above.items() if start in reached(above, first))
 
 
 def _ties(atlas: Atlas) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from canonry.language.texts.stems import asked_stems, stems_of, terms_of
+from canonry.world.domain.admission.safety import values_in
 from canonry.world.domain.mechanics import RuleEntry, RuleKind
 from canonry.world.ports.moderator import Rulebook
 
@@ -133,14 +134,4 @@ def _abilities(value: Any) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
-        case list():
-            for each in value:
-                yield from _texts(each)
-        case _:
-            return
+    return (each for _, each in values_in(value, "") if isinstance(each, str))

@@ -27,7 +27,6 @@ from canonry.world.usecases.building import (
 )
 from canonry.world.usecases.contexts import get_realm_context
 from canonry.world.usecases.proposals.admission import (
-    WantedProposals,
     enqueue_world_event,
     get_proposal,
     list_proposals,
@@ -132,17 +131,12 @@ _ACCEPTED: Final = obj({"playerId": KEY}, {"actionEnvelope": Field({})})
 
 
 async def _list(
-    canon: Canon,
-    world: BoundWorld,
-    only_by: str | None,
-    cursor: str = "0",
-    limit: int = PAGE,
-    **wanted: Any,
+    canon: Canon, world: BoundWorld, cursor: str = "0", limit: int = PAGE, **wanted: Any
 ) -> Reply:
     if not (cursor.isascii() and cursor.isdigit()):
         raise InvalidInput("cursor.malformed", "take the nextCursor of a page", path="/cursor")
-    asked = WantedProposals(**wanted, only_by=only_by)
-    found, following = await list_proposals(canon, world, asked, limit=limit, start=int(cursor))
+    start = int(cursor)
+    found, following = await list_proposals(canon, world, limit=limit, start=start, **wanted)
     return _PAGE(proposals=found, nextCursor=None if following is None else str(following))
 
 

@@ -24,6 +24,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import NAMES
 from canonry.recall.usecases.find_passages import FoundPassage
 from canonry.values.moments import render_instant
+from canonry.world.domain.admission.safety import values_in
 from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll
 from canonry.world.domain.narration.violations import POLICY_VERSION
 from canonry.world.models.services import WorldServices, moderate_content
@@ -40,7 +41,6 @@ from canonry.world.toolset.shapes import (
 )
 from canonry.world.usecases.lore import (
     CanonicalFact,
-    NewLore,
     can_cast_here,
     get_canonical_fact,
     lookup_rule,
@@ -82,8 +82,10 @@ async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     return [_hit(*each) for each in found]
 
 
-async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> tuple[str, int]:
-    return new.key, await record_lore(canon, caller, world, new)
+async def _record(
+    canon: Canon, caller: Caller, world: BoundWorld, key: str, **new: Any
+) -> tuple[str, int]:
+    return key, await record_lore(canon, caller, world, key, **new)
 
 
 def _fact(found: CanonicalFact) -> dict[str, Any]:
@@ -148,16 +150,8 @@ def _snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
 
 
 def _in(value: Any) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case Mapping():
-            shown = (part for name, part in value.items() if name not in _HIDDEN)
-            return [text for part in shown for text in _in(part)]
-        case list() | tuple():
-            return [text for part in value for text in _in(part)]
-        case _:
-            return [str(value)]
+    found = values_in(value, "")
+    return [str(each) for path, each in found if _HIDDEN.isdisjoint(path.split("/"))]
 
 
 def _plain(text: str) -> str:

@@ -15,7 +15,7 @@ from canonry.gateway.replies import INTEGER, Field, Shape, array, obj
 from canonry.gateway.tool import Arguments, Noted, Reply, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
-from canonry.log.schemas.world_types import MOVERS, REALM_GROUPS, LayerType, Tie, WorldType
+from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, Tie, WorldType
 from canonry.readmodels.edges import Direction, tick_of, time_of_day, travel_ms
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import InvalidInput
@@ -38,7 +38,6 @@ from canonry.world.usecases.building import Tied
 from canonry.world.usecases.contexts import (
     TYPES,
     LocationContext,
-    MoverContext,
     Upon,
     exits_of,
     get_atmosphere,
@@ -297,7 +296,7 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
         if await now.find(now.id_of(name), WorldType.PLAYER) is None:
             return None  # a missing player comes before an invalid tick
         raise
-    found = await get_mover_context(then, name, WorldType.PLAYER)
+    found = await get_mover_context(then, name, (WorldType.PLAYER,))
     if found is None:
         return None
     status = found.status
@@ -363,10 +362,6 @@ _FOUND: Final = TABLE.shape("found_events", events=itemgetter(0), complete=itemg
 _HIDDEN: Final = kept("hidden")
 
 
-async def _character(then: WorldAt, name: str) -> MoverContext | None:
-    return await get_mover_context(then, name, *MOVERS)
-
-
 async def _view(then: WorldAt, name: str) -> LocationContext | None:
     """Return a player's location without hidden exits and absent movers."""
     player = await then.find(then.id_of(name), WorldType.PLAYER)
@@ -393,7 +388,7 @@ async def _surroundings(
 
 
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool("get-character-context", _character, "character_context"),
+    world_tool("get-character-context", get_mover_context, "character_context"),
     world_tool("get-player-view", _view, CONTEXT),
     world_tool("get-surroundings", _surroundings, Field(NEARBY.schema)),
     world_tool("find-route", find_route, "found_route"),

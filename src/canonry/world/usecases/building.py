@@ -348,29 +348,18 @@ async def leave_behind(
 
 
 async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
-    """Relocate the items and movers of an erased holder."""
+    """Relocate the items and movers of an erased holder to its location, else to the starter."""
+    positions = await draft.latest_edges(LOCATED_IN, left.id, kinds=_KINDS)
+    places = (*(edge.to_id for edge in positions), thing_id_of(world.space, world.starter))
+    place = next((each for each in places if each not in gone), None)
+    if place is None:
+        return
     for rel_type in (HELD_BY, LOCATED_IN):
         ends = await draft.edges(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
-        with_it = [edge for edge in ends if edge.from_id not in gone]
-        place = await _place_for(draft, world, left.id, gone)
-        if place is None:
-            continue
-        for edge in with_it:
+        for edge in [each for each in ends if each.from_id not in gone]:
             await draft.require(edge.from_id, *MOVERS, WorldType.ITEM)
             heir = draft.join(rel_type, edge.from_id, place, kind=kind_of(edge))
             draft.end(edge, heir=heir, reason="left behind")
-
-
-async def _place_for(
-    draft: WorldDraft, world: BoundWorld, left: EntityId, gone: frozenset[str]
-) -> EntityId | None:
-    """Return the mover's location, else the starter; None if that is erased too."""
-    starter = thing_id_of(world.space, world.starter)
-    edges = await draft.latest_edges(LOCATED_IN, left, kinds=_KINDS)
-    for place in (*(edge.to_id for edge in edges), starter):
-        if place not in gone:
-            return place
-    return None
 
 
 _ANCESTORS_MAX: Final = 1_000

@@ -14,6 +14,7 @@ from canonry.log.schemas.world_types import (
     EXIT,
     LAYER_OF,
     LOCATED_IN,
+    MOVERS,
     WITHIN,
     LayerType,
     Tie,
@@ -148,16 +149,12 @@ async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
     A relation of that name that leads in no direction, as other toolsets can make it, is none.
     """
     edges = await then.edges(EXIT, location.id, kinds=None)
-    ways = [_as_it_is(edge, then.tick) for edge in edges if kind_of(edge) in _DIRECTIONS]
+    ways = [
+        replace(edge, properties={**edge.properties, "blocked": blocked_at(edge, then.tick)})
+        for edge in edges
+        if kind_of(edge) in _DIRECTIONS
+    ]
     return sorted(ways, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
-
-
-def _as_it_is(way: Relation, tick: Tick) -> Relation:
-    """Return an exit at a tick; a closed one is blocked."""
-    blocked = blocked_at(way, tick)
-    if blocked == way.properties.get("blocked"):
-        return way
-    return replace(way, properties={**way.properties, "blocked": blocked})
 
 
 async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:
@@ -180,7 +177,9 @@ class MoverContext:
     events: Sequence[Event]
 
 
-async def get_mover_context(then: WorldAt, name: str, *types: WorldType) -> MoverContext | None:
+async def get_mover_context(
+    then: WorldAt, name: str, types: Sequence[WorldType] = MOVERS
+) -> MoverContext | None:
     """The context of who has this id or key and is of one of these types; None: nobody."""
     mover = await then.find(then.id_of(name), *types)
     if mover is None:
@@ -327,58 +326,49 @@ LOOKED_AT: Final = 5_000
 FOUND_MAX: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsWanted:
-    """Events that have all of these; `words` are in their kind or description, each of them."""
-
-    words: str = ""
-    event_type: str | None = None
-    involved: str | None = None
-    start: Tick | None = None
-    end: Tick | None = None
-
-
 async def search_events(
-    canon: Canon, world: BoundWorld, wanted: EventsWanted, limit: int = FOUND_MAX
+    canon: Canon,
+    world: BoundWorld,
+    *,
+    words: str = "",
+    event_type: str | None = None,
+    involved: str | None = None,
+    start: Tick | None = None,
+    end: Tick | None = None,
+    limit: int = FOUND_MAX,
 ) -> tuple[Sequence[Event], bool]:
-    """At most `limit` events, the newest first; and whether all were looked at that there are."""
-    wanted = replace(wanted, words=wanted.words[: canon.policy.limits.query])
-    entities = frozenset[str]()
-    if wanted.involved is not None:
-        entities = frozenset((thing_id_of(world.space, wanted.involved),))
+    """At most `limit` events, the newest first; and whether all were looked at that there are.
+
+    They have all of what is given; `words` are in their kind or description, each of them.
+    """
+    terms = terms_of(words[: canon.policy.limits.query])
+    entities = frozenset[EntityId]()
+    if involved is not None:
+        entities = frozenset((thing_id_of(world.space, involved),))
     found: list[Event] = []
-    left = (await canon.state.events(_query(world, entities, 0, 1))).total
+    query = EventQuery(
+        spaces=frozenset((world.space,)),
+        entities=entities,
+        level=CanonLevel.CANON,
+        limit=1,
+    )
+    left = (await canon.state.events(query)).total
     looked = 0
     while left > 0 and looked < LOOKED_AT:
         size = min(PAGE_MAX, left)
         left -= size
-        page = await canon.state.events(_query(world, entities, left, size))
+        page = await canon.state.events(replace(query, offset=left, limit=size))
         looked += len(page.items)
         for event in reversed(page.items):
-            if _fits(event, wanted):
+            when = event.created_at if event.time_ref is None else event.time_ref
+            said = terms_of(f"{event.title} {event.description}") if terms else ()
+            if (
+                event_type in {None, event.title}
+                and (start is None or when >= instant_of(start))
+                and (end is None or when <= instant_of(end))
+                and set(said).issuperset(terms)
+            ):
                 found.append(event)
                 if len(found) == limit:
                     return found, True
     return found, left <= 0
-
-
-def _query(world: BoundWorld, entities: Iterable[str], offset: int, limit: int) -> EventQuery:
-    return EventQuery(
-        spaces=frozenset((world.space,)),
-        entities=frozenset(entities),  # type: ignore[arg-type] # ids of a world's items
-        level=CanonLevel.CANON,
-        offset=offset,
-        limit=limit,
-    )
-
-
-def _fits(event: Event, wanted: EventsWanted) -> bool:
-    when = event.created_at if event.time_ref is None else event.time_ref
-    terms = terms_of(wanted.words)
-    said = frozenset(terms_of(f"{event.title} {event.description}")) if terms else frozenset()
-    return (
-        wanted.event_type in {None, event.title}
-        and (wanted.start is None or when >= instant_of(wanted.start))
-        and (wanted.end is None or when <= instant_of(wanted.end))
-        and said.issuperset(terms)
-    )

@@ -47,7 +47,7 @@ from canonry.world.models.services import (
     model_for,
     moderate_content,
 )
-from canonry.world.usecases.contexts import LOOKED_AT, EventsWanted, search_events
+from canonry.world.usecases.contexts import LOOKED_AT, search_events
 from canonry.world.usecases.proposals.settling import decided, newest_proposals, proposal_in
 from canonry.world.usecases.speech import contradictions, scene_of
 from canonry.world.usecases.worlds import (
@@ -439,7 +439,7 @@ async def unanswered(
 
     The log is the queue, which survives restarts.
     """
-    found, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), _LOOKED_AT)
+    found, _ = await search_events(canon, world, event_type=TITLE, limit=_LOOKED_AT)
     told = [
         event
         for event in found
@@ -541,9 +541,7 @@ def _action(world: BoundWorld, change: Mapping[str, Any], turn: _TurnTaken) -> M
 
 def _known(number: int, proposal: Proposal) -> ImpliedChange:
     refused = decided(proposal).rejection
-    if refused is None:
-        return ImpliedChange(number=number, proposal=proposal.id)
-    told = {"gate": refused.gate, "rule": refused.rule, "reason": refused.reason}
+    told = refused and {"gate": refused.gate, "rule": refused.rule, "reason": refused.reason}
     return _answered_change(number, {"proposalId": proposal.id, "rejection": told})
 
 
@@ -581,7 +579,7 @@ async def recount_usage(canon: Canon) -> None:
 
 async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
     tiers, telemetry = canon.policy.models, canon.service(WorldServices).telemetry
-    events, _ = await search_events(canon, world, EventsWanted(event_type=TITLE), LOOKED_AT)
+    events, _ = await search_events(canon, world, event_type=TITLE, limit=LOOKED_AT)
     for event in events:
         if is_exchange(event) and since <= event.created_at < until:
             name, told = spoken_as(event.properties, tiers)

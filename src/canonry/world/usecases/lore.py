@@ -29,36 +29,33 @@ from canonry.world.ports.moderator import Rulebook
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, change_world
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewLore:
-    """New fields of a fact; `expected` is the version before it (0: a new fact)."""
-
-    key: str
-    lore_type: LoreType
-    fields: Mapping[str, Any]
-    expected: int | None = None
-    archived: bool = False
-
-
-async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> int:
-    """Write the next version; its number.
+async def record_lore(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    key: str,
+    *,
+    lore_type: LoreType,
+    fields: Mapping[str, Any],
+    expected: int | None = None,
+    archived: bool = False,
+) -> int:
+    """Write the next version; its number. `expected` is the version before it (0: a new fact).
 
     Raises:
         InvalidInput: `key.malformed`, `lore.empty` or `lore.too-many-versions`.
         Conflict: `lore.version-conflict`, another version than the expected one is the latest, or
             `lore.type-fixed`.
     """
-    checked_key(new.key, path="/factId")
+    checked_key(key, path="/factId")
 
     async def write(draft: WorldDraft) -> None:
-        old = await draft.find(lore_id_of(world.space, new.key))
+        old = await draft.find(lore_id_of(world.space, key))
         latest = 0 if old is None else int(old.properties.get("version", 0))
-        if new.expected is not None and new.expected != latest:
+        if expected not in {None, latest}:
             message = f"The latest version is {latest}. Read it and send it as expectedVersion."
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
-        await _write_version(
-            draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived
-        )
+        await _write_version(draft, key, lore_type, latest + 1, fields, archived=archived)
 
     said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return int(said.fields[f"{PROPERTY_PREFIX}version"])

@@ -25,7 +25,7 @@ from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.admission.schema import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
 from canonry.world.domain.atlas import lore_id_of
-from canonry.world.domain.checks import KnownWay, Stack, person_of, stack_of, way_of
+from canonry.world.domain.checks import KnownWay, Stack, person_of, reached, stack_of, way_of
 from canonry.world.domain.narration.violations import (
     NarratedScene,
     NarrationLimit,
@@ -196,9 +196,9 @@ async def scene_of(
     if player is not None:
         movers.pop(player.id, None)
     own = () if player is None else (await then.inventory_of(player.id))[0]
-    reached = await _reached(then, place, frozenset(item.id for item in own))
+    travel = await _travel_times(then, place, frozenset(item.id for item in own))
     exits = await exits_of(then, place)
-    ends = await then.all({*(edge.to_id for edge in exits), *reached}, WorldType.LOCATION)
+    ends = await then.all({*(edge.to_id for edge in exits), *travel}, WorldType.LOCATION)
     places = {**ends, **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION}}
     ways = (way_of(edge, then.tick) for edge in exits if edge.to_id in ends)
     return NarratedScene(
@@ -211,7 +211,7 @@ async def scene_of(
         items=tuple(await _items(then, place, player, named, own)),
         ways=tuple(way for way in ways if way is not None),
         places=tuple(
-            Somewhere(place=nameable(thing), travel_ms=reached.get(thing.id))
+            Somewhere(place=nameable(thing), travel_ms=travel.get(thing.id))
             for thing in places.values()
         ),
         layers=tuple(ToldOfWorld(id=upon.layer.id, text=upon.value) for upon in layers.values()),
@@ -241,7 +241,9 @@ async def _items(
     )
 
 
-async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mapping[EntityId, int]:
+async def _travel_times(
+    then: WorldAt, place: Entity, items: frozenset[str]
+) -> Mapping[EntityId, int]:
     """Return the shortest travel time to each location nearby, in milliseconds."""
     found: dict[EntityId, int] = {place.id: 0}
     ways = await _open_ways(then, [place.id], items, _STEPS, _PLACES_MAX)
@@ -409,7 +411,7 @@ async def _materials(now: WorldAt, wanted: WantedArc) -> Materials:
     people = await _people(now, places)
     return Materials(
         places=tuple(map(nameable, places)),
-        ways={place: _reachable(steps, place) for place in steps},
+        ways={place: reached(steps, (place,)) for place in steps},
         people=people,
         lore=tuple(await _arc_lore(now, wanted, places, people)),
         wanted=tuple(ids) if wanted.locations else (),
@@ -436,14 +438,6 @@ async def _steps_from(
     """Location -> the locations one open exit away."""
     ways = await _open_ways(now, starts, frozenset(), _ARC_STEPS, _ARC_PLACES_MAX)
     return {place: frozenset(way.to for way in some) & set(ways) for place, some in ways.items()}
-
-
-def _reachable(steps: Mapping[EntityId, frozenset[EntityId]], start: EntityId) -> frozenset[str]:
-    found, ring = {start}, {start}
-    while ring:
-        ring = {end for place in ring for end in steps[place]} - found
-        found |= ring
-    return frozenset(found)
 
 
 async def _people(now: WorldAt, places: Sequence[Entity]) -> Mapping[str, tuple[Nameable, ...]]:

@@ -84,11 +84,8 @@ class Dialogues:
     later: set[asyncio.Task[bool]] = field(default_factory=set)
     resumed: set[SpaceId] = field(default_factory=set)
 
-    def route(self) -> Route:
-        """The route under which players speak."""
-        return Route(PATH, self._answer, methods=["POST"])
-
-    async def _answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
+        """Answer what a player says to a character."""
         begin = time.monotonic()
         principal = await self.known(request)
         if principal is None:
@@ -139,7 +136,7 @@ class Dialogues:
         voices = Voices(
             speaker=canon.service(WorldServices).speaker,
             tools=self._tools(),
-            look=self._look(speaking),
+            look=partial(self._look, speaking),
             propose=partial(self._propose, speaking, said.correlation_id),
             seconds=self.seconds,
         )
@@ -180,20 +177,14 @@ class Dialogues:
         meta = {CORRELATION_META: correlation_id}
         return (await self.gateway.call("propose-action", arguments, speaking, meta)).body
 
-    def _look(self, speaking: Principal) -> Callable[[str, Mapping[str, Any]], Awaitable[Any]]:
-        async def look(name: str, arguments: Mapping[str, Any]) -> Any:
-            given = dict(arguments)
-            if (
-                name in _BY_MEANING
-                and self.gateway.canon.service(RecallServices).recall is not None
-            ):
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self.seconds * _MEANING_SHARE):
-                        return (await self.gateway.call(name, given, speaking)).body
-                return (await self.gateway.by_words().call(name, given, speaking)).body
-            return (await self.gateway.call(name, given, speaking)).body
-
-        return look
+    async def _look(self, speaking: Principal, name: str, arguments: Mapping[str, Any]) -> Any:
+        gateway, given = self.gateway, dict(arguments)
+        if name in _BY_MEANING and gateway.canon.service(RecallServices).recall is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.seconds * _MEANING_SHARE):
+                    return (await gateway.call(name, given, speaking)).body
+            gateway = gateway.by_words()
+        return (await gateway.call(name, given, speaking)).body
 
     def _tools(self) -> list[Mapping[str, Any]]:
         found = (self.gateway.catalogue.tools.get(name) for name in TOOLS)
@@ -291,7 +282,7 @@ class WorldRoutes:
 
     def open_routes(self) -> Sequence[Route]:
         """The route under which players speak."""
-        return (self.dialogues.route(),)
+        return (Route(PATH, self.dialogues.answer, methods=["POST"]),)
 
     async def close(self) -> None:
         """End what is done after turns."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from canonry.language.reading.tokens import language
@@ -179,16 +179,10 @@ def _claims(
 
 
 def _parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
-    current: list[SpokenWord] = []
-    for word in words:
-        if word.text in WORDS["breaks"] or not word.text[0].isalnum():
-            if current:
-                yield tuple(current)
-            current = []
-        else:
-            current.append(word)
-    if current:
-        yield tuple(current)
+    def breaks(word: SpokenWord) -> bool:
+        return word.text in WORDS["breaks"] or not word.text[0].isalnum()
+
+    return (tuple(some) for apart, some in groupby(words, breaks) if not apart)
 
 
 NamesByStems = Mapping[tuple[str, ...], Sequence[Nameable]]

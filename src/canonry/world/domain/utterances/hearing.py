@@ -597,7 +597,9 @@ def _ref(told: _NamedThing | None, asked: UtteranceQuestion) -> EntityRef | None
     surface = _words(told.words, asked.text)
     meant = list(dict.fromkeys(asked.known[each] for each in told.ids))
     ruled = named(phrase_of(words_in(surface)), asked.known.values())
-    if ruled is not None and (ruled.id or ruled.candidates) and ruled.confidence_of_all > _EXACTLY:
+    # The candidates share the confidence that one of them was named.
+    sure = 0.0 if ruled is None else ruled.confidence * max(len(ruled.candidates), 1)
+    if ruled is not None and (ruled.id or ruled.candidates) and sure > _EXACTLY:
         # The item found by the rules; the model's choice narrows their candidates.
         ids = {ruled.id} if ruled.id else {each.id for each in ruled.candidates}
         if not {each.id for each in meant} <= ids:

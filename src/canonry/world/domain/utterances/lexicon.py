@@ -211,11 +211,6 @@ class EntityRef:
     id: str | None = None
     candidates: tuple[MeantThing, ...] = ()
 
-    @property
-    def confidence_of_all(self) -> float:
-        """How sure it is that one of the candidates was named, whichever."""
-        return self.confidence * max(len(self.candidates), 1)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionFrame:

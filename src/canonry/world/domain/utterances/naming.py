@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import groupby
 from typing import Final
 
 from canonry.language.texts.english import lemma
@@ -513,13 +514,9 @@ def segments_of(words: Sequence[SpokenWord]) -> list[Segment]:
 
 def list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
     """The phrases of "the rope, the torch and the lute"."""
-    found: list[list[SpokenWord]] = [[]]
-    for word in words:
-        if word.text in GROUPS["listing"]:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return [tuple(part) for part in found if phrase_of(part).words or phrase_of(part).count]
+    listed = groupby(words, lambda word: word.text in GROUPS["listing"])
+    parts = [tuple(some) for apart, some in listed if not apart]
+    return [part for part in parts if phrase_of(part).words or phrase_of(part).count]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from typing_extensions import override
@@ -441,20 +441,6 @@ _LOOKED_AT: int = 5_000
 """So many proposals are looked through for one page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedProposals:
-    """Which proposals: on behalf of whom, with which actor, how they fared, decided since when.
-
-    `only_by` is who must have proposed them, where others may not be seen.
-    """
-
-    player: str | None = None
-    actor: str | None = None
-    accepted: bool | None = None
-    since: Instant | None = None
-    only_by: str | None = None
-
-
 async def get_proposal(
     canon: Canon, world: BoundWorld, proposal_id: str, *, only_by: str | None = None
 ) -> Proposal | None:
@@ -464,38 +450,44 @@ async def get_proposal(
 
 
 async def list_proposals(
-    canon: Canon, world: BoundWorld, wanted: WantedProposals, *, limit: int, start: int
+    canon: Canon,
+    world: BoundWorld,
+    *,
+    limit: int,
+    start: int,
+    player: str | None = None,
+    actor: str | None = None,
+    accepted: bool | None = None,
+    since: Instant | None = None,
+    only_by: str | None = None,
 ) -> tuple[Sequence[Proposal], int | None]:
-    """Proposals in the order in which they came, from a place in it; and where the next begin."""
+    """Proposals in the order in which they came, from a place in it; and where the next begin.
+
+    Those on behalf of a player, with an actor, that fared so, decided since then; `only_by` is who
+    must have proposed them, where others may not be seen.
+    """
     found: list[Proposal] = []
-    place = start
+    place, behalf = start, None if player is None else thing_id_of(world.space, player)
     while place < start + _LOOKED_AT:
         page = await canon.documents.proposals(replace(asked_proposals(world.space), offset=place))
         for proposal in page.items:
             if len(found) == limit:
                 return found, place
             place += 1
-            if _fits(world, proposal, wanted):
+            envelope = proposal.content.get("envelope")
+            sent = envelope.get("actor") if isinstance(envelope, Mapping) else None
+            actor_id = sent.get("id") if isinstance(sent, Mapping) else None
+            if (
+                behalf in {None, proposal.content.get("player")}
+                and actor in (None, actor_id)
+                and accepted in {None, proposal.status is not ProposalStatus.REJECTED}
+                and (since is None or proposal.created_at >= since)
+                and only_by in {None, proposal.proposed_by}
+            ):
                 found.append(proposal)
         if place >= page.total:
             return found, None
     return found, place
-
-
-def _fits(world: BoundWorld, proposal: Proposal, wanted: WantedProposals) -> bool:
-    content = proposal.content
-    refused = proposal.status is ProposalStatus.REJECTED
-    envelope = content.get("envelope")
-    actor = envelope.get("actor") if isinstance(envelope, Mapping) else None
-    actor_id = actor.get("id") if isinstance(actor, Mapping) else None
-    player = None if wanted.player is None else thing_id_of(world.space, wanted.player)
-    return (
-        player in {None, content.get("player")}
-        and wanted.actor in (None, actor_id)
-        and wanted.accepted in {None, not refused}
-        and (wanted.since is None or proposal.created_at >= wanted.since)
-        and wanted.only_by in {None, proposal.proposed_by}
-    )
 
 
 async def withdraw_proposal(
