@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem
 from canonry.catalog.usecases.judging import Ahead, RowVerdict, judge_rows, relation_row
@@ -19,7 +19,6 @@ from canonry.catalog.usecases.rows import (
     projects_in_turn,
     read_catalog_arrays,
 )
-from canonry.log.commits import Position
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas import catalog_tables
@@ -129,15 +128,11 @@ def _relation_row(
 
 
 # Import a catalog: all is checked before anything is written, and a second run adds nothing. Rows
-# are judged as a whole, counting what earlier rows will have stored. That verdict is what is
-# written as long as the log of the project stands where our own commits left it; once somebody
-# else has written there, rows are judged again.
+# are judged as a whole, counting what earlier rows will have stored, and again when they are
+# written, since others may have written meanwhile.
 
 NAMED_MAX: Final = 50
 """So many problems are named in an error."""
-
-KEPT_MAX: Final = 200_000
-"""Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,42 +152,13 @@ class CatalogImported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RowChunk:
-    """Rows of one table and, unless they are projects, of one project.
-
-    `verdict` is how they were judged, and `borne` who has their places, where that is known.
-    """
-
-    rows: Sequence[CatalogRow]
-    borne: Mapping[RowPlace, str] | None = None
-    verdict: RowVerdict | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """An import under way; its `report` takes what is wrong with rows when they are stored.
-
-    `heads` says where the logs of projects stand as far as nobody but us has written since.
-    """
+    """An import under way; its `report` takes what is wrong with rows when they are stored."""
 
     canon: Canon
     caller: Caller
     now: str
     report: CatalogImported
-    heads: dict[SpaceId, Position] = field(default_factory=dict)
-
-    async def learn(self, space: SpaceId) -> None:
-        """Note where a log stands, before the first look at anything of the project."""
-        if space not in self.heads:
-            self.heads[space] = await self.canon.ledger.head(space)
-
-    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
-        """Our own commit moved the head, unless others moved it too or it says something else."""
-        expected = self.heads.pop(space, None)
-        if expected is None or not as_judged:
-            return
-        if receipt.position == expected + bool(receipt.entries):
-            self.heads[space] = receipt.position
 
 
 async def import_catalog(
@@ -219,80 +185,72 @@ async def import_catalog(
     report = CatalogImported(dry_run=dry_run, problems=problems)
     steps = total if dry_run else 2 * total
     work = _Work(canon=canon, caller=caller, now=now, report=report)
-    ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
+    ahead, done, chunks = Ahead(), 0, list[Sequence[CatalogRow]]()
     for table in catalog_tables.TABLES:
-        async for chunk in _chunks(work, rows_of[table]):
-            verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
+        async for rows, borne in _chunks(canon, rows_of[table]):
+            verdict = await judge_rows(canon, rows, ahead, now, borne)
             report.problems += verdict.problems
             if dry_run:
                 _count(report, verdict)
             elif verdict.rows:
-                right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
-                rows = [each.row for each in verdict.rows]
-                chunks.append(_RowChunk(rows=rows, verdict=right if done < KEPT_MAX else None))
-            done += len(chunk.rows)
+                chunks.append([each.row for each in verdict.rows])
+            done += len(rows)
             told(done, steps)
     if report.problems and not lenient:
         raise _invalid(report.problems)
     for chunk in chunks:
         _count(report, await _store(work, chunk))
-        done += len(chunk.rows)
+        done += len(chunk)
         told(done, steps)
     if not dry_run:
         told(steps, steps)
     return report
 
 
-async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
+async def _store(work: _Work, rows: Sequence[CatalogRow]) -> RowVerdict:
     """One commit, or one a project.
 
     While a project is stored nobody else writes, since no space guards another's slug.
     """
-    if chunk.rows[0].table is not catalog_tables.PROJECTS:
-        return await _commit(work, chunk)
+    if rows[0].table is not catalog_tables.PROJECTS:
+        return await _commit(work, rows)
     stored = RowVerdict()
-    bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
-    for row, aside in projects_in_turn(chunk.rows, bearers):
+    bearers = await work.canon.catalog.projects_called(row.word for row in rows)
+    for row, aside in projects_in_turn(rows, bearers):
         async with work.canon.ledger.exclusive():
-            verdict = await _commit(work, _RowChunk(rows=(row,)))
+            verdict = await _commit(work, (row,))
         stored.rows += () if aside else verdict.rows
     return stored
 
 
-async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
-    space, verdict = SpaceId(chunk.rows[0].project), RowVerdict()
+async def _commit(work: _Work, rows: Sequence[CatalogRow]) -> RowVerdict:
+    space, verdict = SpaceId(rows[0].project), RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        kept = chunk.verdict
-        # It holds as long as nobody else has written.
-        if kept is not None and work.heads.get(space) == await work.canon.ledger.head(space):
-            verdict = kept
-        else:
-            verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
+        verdict = await judge_rows(work.canon, rows, Ahead(), work.now)
         return verdict.change(new_id)
 
-    receipt = await commit_change(work.canon, work.caller, space, prepare)
-    work.moved(space, receipt, as_judged=not verdict.problems)
+    await commit_change(work.canon, work.caller, space, prepare)
     work.report.problems += verdict.problems
     return verdict
 
 
-async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_RowChunk]:
+async def _chunks(
+    canon: Canon, rows: Sequence[CatalogRow]
+) -> AsyncIterator[tuple[Sequence[CatalogRow], Mapping[RowPlace, str] | None]]:
+    """Yield rows of one table and project, and who has their places, where that is known."""
     if rows and rows[0].table is catalog_tables.PROJECTS:
-        for row in rows:
-            await work.learn(SpaceId(row.project))
         for start in range(0, len(rows), CHUNK):
-            yield _RowChunk(rows=rows[start : start + CHUNK])
+            yield rows[start : start + CHUNK], None
         return
     of_project: dict[str, list[CatalogRow]] = {}
     for row in rows:
         of_project.setdefault(row.project, []).append(row)
-    for project, group in of_project.items():
-        await work.learn(SpaceId(project))
-        arranged, borne = await arrange_catalog_rows(work.canon, group)
+    for group in of_project.values():
+        arranged, borne = await arrange_catalog_rows(canon, group)
         for some in arranged:
-            yield _RowChunk(rows=some, borne=borne)
+            yield some, borne
 
 
 def _count(report: CatalogImported, verdict: RowVerdict) -> None:

@@ -313,7 +313,9 @@ def _item_entries(
             properties=properties,
         )
         return entries
-    fields = _changed(item_fields(table, before), (name, description, properties))
+    was, now = _fields(*item_fields(table, before)), _fields(name, description, properties)
+    # Fields that are removed are null.
+    fields = {n: now.get(n) for n in was.keys() | now.keys() if was.get(n) != now.get(n)}
     return (make_observation(named, backing, thing_id, fields),)
 
 
@@ -321,17 +323,6 @@ def _item_entries(
 def backing_of(project: str) -> Backing:
     """Return the provenance of a catalog's rows."""
     return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())
-
-
-def _changed(
-    before: tuple[str, str, Mapping[str, Any]], after: tuple[str, str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return the changed fields for an observation; removed fields are null."""
-    was: dict[str, Any] = _fields(*before)
-    now = _fields(*after)
-    return {
-        name: now.get(name) for name in was.keys() | now.keys() if was.get(name) != now.get(name)
-    }
 
 
 def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:

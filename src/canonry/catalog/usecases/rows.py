@@ -152,7 +152,10 @@ async def arrange_catalog_rows(
         if rows[0].table is RELATION_ROWS:
             bearers |= await _joining(canon, some, borne)
         elif rows[0].table.unique:
-            bearers |= await _bearing(canon, some, borne)
+            held = await bearers_of(canon, some)
+            borne |= held
+            others = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in some)
+            bearers |= {mine: other for mine, other in others if mine != other}
     found: list[list[CatalogRow]] = [[]]
     for together in _together(rows, bearers) if bearers else ([row] for row in rows):
         if len(found[-1]) >= CHUNK:
@@ -183,16 +186,6 @@ def projects_in_turn(
             found.append((each, False))
             del waiting[each.id]
     return found
-
-
-async def _bearing(
-    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
-) -> Mapping[str, str]:
-    """Row -> the other row that has its slug or address so far."""
-    held = await bearers_of(canon, rows)
-    borne |= held
-    found = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in rows)
-    return {mine: other for mine, other in found if mine != other}
 
 
 async def _joining(

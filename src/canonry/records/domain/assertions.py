@@ -1,7 +1,7 @@
 """Assertions of records, their keys, and the entities that they describe."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -116,9 +116,7 @@ def assertion_of(
     schema, typed = reader.schema, reader.read(record)
     if unread:
         fragments = {**unread, **typed.fragments}
-        typed = TypedRecord(
-            fields=typed.fields, dates=typed.dates, fragments=fragments, missing=typed.missing
-        )
+        typed = replace(typed, fragments=fragments)
     everything = typed.everything
     found = reader.keys.identities(everything) or (content_identity(everything),)
     warnings = [*_warnings(typed, path)] if sure else []
@@ -428,7 +426,10 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
     """Find the entity that the assertion describes."""
     doubts: dict[EntityId, Doubt] = {}
     wanted = assertion.schema.entity_type
-    for indexes in _by_rule(assertion):
+    by_rule: dict[str, list[int]] = {}  # the strongest rule first
+    for index, identity in enumerate(assertion.identities):
+        by_rule.setdefault(identity.rule, []).append(index)
+    for indexes in by_rule.values():
         fitting: dict[str, tuple[Target, int]] = {}
         for index in indexes:
             key = assertion.keys[index]
@@ -451,14 +452,6 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
             return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
         doubts |= {e.root_id: Doubt(SEVERAL_FIT, assertion.keys[i]) for e, i in fitting.values()}
     return _unresolved(known, assertion, doubts)
-
-
-def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
-    """Group the indexes of the record's keys by rule, the strongest first."""
-    places: dict[str, list[int]] = {}
-    for index, identity in enumerate(assertion.identities):
-        places.setdefault(identity.rule, []).append(index)
-    return places.values()
 
 
 def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:

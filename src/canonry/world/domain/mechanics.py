@@ -52,7 +52,7 @@ def roll(expression: str, seed: str) -> Roll:
     if len(expression) > EXPRESSION_MAX:
         raise _malformed()
     drawn: list[Drawn] = []
-    numbers = _numbers(f"{seed}/{plain}")
+    numbers = numbers_of(f"{seed}/{plain}")
     total, at = 0, 0
     while at < len(plain):
         term = _TERM.match(plain, at)
@@ -80,7 +80,7 @@ def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> i
     return sum(values[:kept]) * int(term["times"] or 1)
 
 
-def _numbers(seed: str) -> Iterator[int]:
+def numbers_of(seed: str) -> Iterator[int]:
     """Yield 64-bit numbers from the seed, equal on every machine."""
     told = seed.encode("utf-8", "surrogatepass")
     for place in count():

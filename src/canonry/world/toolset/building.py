@@ -131,12 +131,18 @@ _ACCEPTED: Final = obj({"playerId": KEY}, {"actionEnvelope": Field({})})
 
 
 async def _list(
-    canon: Canon, world: BoundWorld, cursor: str = "0", limit: int = PAGE, **wanted: Any
+    canon: Canon,
+    world: BoundWorld,
+    only_by: str | None,
+    cursor: str = "0",
+    limit: int = PAGE,
+    **wanted: Any,
 ) -> Reply:
     if not (cursor.isascii() and cursor.isdigit()):
         raise InvalidInput("cursor.malformed", "take the nextCursor of a page", path="/cursor")
-    start = int(cursor)
-    found, following = await list_proposals(canon, world, limit=limit, start=start, **wanted)
+    found, following = await list_proposals(
+        canon, world, limit=limit, start=int(cursor), only_by=only_by, **wanted
+    )
     return _PAGE(proposals=found, nextCursor=None if following is None else str(following))
 
 

@@ -311,7 +311,9 @@ async def check_narration(
         raise not_in_world(then.id_of(location), WorldType.LOCATION)
     scene = await scene_of(then, place, player, text)
     found = violations_of(text, scene)
-    lore = [each for each in contradictions(text, scene) if not _covered(each, found)]
+    told = [(each.start, each.end) for each in found if each.constraint is NarrationLimit.LORE]
+    more = contradictions(text, scene)
+    lore = [e for e in more if not any(start < e.end and e.start < end for start, end in told)]
     return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))
 
 
@@ -341,13 +343,6 @@ def _contradict(held: Iterable[Statement], said: Iterable[Statement]) -> bool:
     return any(
         found is not None and found.grade is Grade.CONTRADICTION and not found.ends_earlier
         for found in clashes
-    )
-
-
-def _covered(one: Violation, found: Sequence[Violation]) -> bool:
-    return any(
-        each.constraint is one.constraint and each.start < one.end and one.start < each.end
-        for each in found
     )
 
 

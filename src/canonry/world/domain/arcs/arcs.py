@@ -1,10 +1,11 @@
 """An arc as a value, how it is drawn from a seed, and what would be wrong with one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from itertools import islice
 from typing import Final, TypeVar
 
+from canonry.world.domain.mechanics import numbers_of
 from canonry.world.domain.utterances.lexicon import Nameable, read_words
 
 T = TypeVar("T")
@@ -65,18 +66,8 @@ class Arc:
     beats: tuple[Beat, ...]
 
 
-class _Draws:
-    """Draws that follow from a seed, the same on every machine."""
-
-    def __init__(self, seed: str) -> None:
-        self._seed = seed.encode("utf-8", "surrogatepass")
-        self._number = 0
-
-    def one_of(self, things: Sequence[T]) -> T:
-        """One of several."""
-        self._number += 1
-        digest = sha256(b"%d/" % self._number + self._seed).digest()
-        return things[int.from_bytes(digest[:8], "big") % len(things)]
+def _one_of(draws: Iterator[int], things: Sequence[T]) -> T:
+    return things[next(draws) % len(things)]
 
 
 _TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_words(__package__)
@@ -89,17 +80,17 @@ def drawn_arc(
 
     Each attempt draws anew.
     """
-    draws = _Draws(f"{arc_id}/{seed}/{attempt}")
+    draws = islice(numbers_of(f"{arc_id}/{seed}/{attempt}"), 1, None)
     route = _route(draws, beats, materials)
     if route is None:
         return None
-    about = draws.one_of(materials.lore) if materials.lore else None
+    about = _one_of(draws, materials.lore) if materials.lore else None
     told = about.name if about else (materials.themes[0] if materials.themes else "an old promise")
-    kinds = ["opening", *(draws.one_of(_MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
+    kinds = ["opening", *(_one_of(draws, _MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
     made, title, hook = [], "", ""
     for index, (kind, place) in enumerate(zip(kinds, route, strict=True)):
         people = materials.people.get(place.id, ())
-        person = draws.one_of(people) if people else None
+        person = _one_of(draws, people) if people else None
         words = {"place": place.name, "about": told, "person": person.name if person else ""}
         line = _line(draws, kind, words, about)
         if index == 0:
@@ -116,11 +107,11 @@ def drawn_arc(
     return Arc(id=arc_id, seed=seed, title=title, hook=hook, beats=tuple(made))
 
 
-def _line(draws: _Draws, kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
+def _line(draws: Iterator[int], kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
     """Return a line of this kind; lines with speech need a person at the location."""
     typed = _TEMPLATES.get(f"{kind}.{about.kind if about else ''}", ())
     lines = [*_TEMPLATES[kind], *typed]
-    return draws.one_of([line for line in lines if words["person"] or "{person}" not in line])
+    return _one_of(draws, [e for e in lines if words["person"] or "{person}" not in e])
 
 
 def _filled(line: str, words: Mapping[str, str]) -> str:
@@ -130,7 +121,7 @@ def _filled(line: str, words: Mapping[str, str]) -> str:
     return told[:1].upper() + told[1:]
 
 
-def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | None:
+def _route(draws: Iterator[int], beats: int, materials: Materials) -> list[Nameable] | None:
     """Return a location for each beat, reachable from the one before, with all wanted ones."""
     by_id = {place.id: place for place in materials.places}
     route = [materials.places[0]]
@@ -140,11 +131,12 @@ def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | 
         due = [each for each in missing if each in reached]
         if len(missing) >= left and not due:
             return None
-        if due and (len(missing) >= left or draws.one_of((True, False))):
+        if due and (len(missing) >= left or _one_of(draws, (True, False))):
             following = due[0]
             missing.remove(following)
         else:
-            following = draws.one_of(
+            following = _one_of(
+                draws,
                 [
                     place.id
                     for place in materials.places if place.id in reached
