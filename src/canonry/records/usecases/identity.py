@@ -269,27 +269,23 @@ async def find_by_identifier(
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
     keys = meant_by(identifier)
-    found: dict[str, Entity] = {}
+    found: dict[EntityId, Entity] = {}
     named: dict[EntityId, str] = {}
     more = False
-    if keys:
-        exact = IdentifierQuery(spaces=spaces, keys=keys, entity_type=wanted, limit=FOUND_MAX)
-        pages = await canon.state.entities_identified(exact)
-        for key in keys:
-            if key in pages:
-                new = [each for each in pages[key].items if each.id not in found]
-                found |= {each.id: each for each in new}
-                named |= {each.id: key for each in new}
-                more = more or pages[key].total > FOUND_MAX
     beginning = folded(identifier)
-    if len(found) < FOUND_MAX and len(beginning) >= _BEGINNING_MIN:
-        begun = IdentifierQuery(
-            spaces=spaces, keys=(beginning,), entity_type=wanted, begins=True, limit=FOUND_MAX
+    begun = (beginning,) if len(beginning) >= _BEGINNING_MIN else ()
+    for texts, begins in ((keys, False), (begun, True)):
+        if not texts or len(found) >= FOUND_MAX:
+            continue
+        query = IdentifierQuery(
+            spaces=spaces, keys=texts, entity_type=wanted, begins=begins, limit=FOUND_MAX
         )
-        pages = await canon.state.entities_identified(begun)
-        for page in pages.values():
-            found |= {e.id: e for e in page.items if e.id not in found}
-            more = more or page.total > FOUND_MAX
+        pages = await canon.state.entities_identified(query)
+        for key in pages if begins else [each for each in keys if each in pages]:
+            new = {each.id: each for each in pages[key].items if each.id not in found}
+            found |= new
+            named |= {} if begins else dict.fromkeys(new, key)
+            more = more or pages[key].total > FOUND_MAX
     more = more or len(found) > FOUND_MAX
     entities = tuple(found.values())[:FOUND_MAX]
     families = await families_of(canon, account_of(caller), [e for e in entities if e.id in named])

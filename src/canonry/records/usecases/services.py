@@ -30,7 +30,6 @@ BUCKET: Final = "files"
 KEY_BYTES: Final = 32
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_SIGNATURE: Final = re.compile(r"[0-9a-f]{64}")
 _EXPIRES: Final = re.compile(r"[0-9]{1,12}")
 
 
@@ -72,7 +71,7 @@ def holds(key: StorageKey, secret: bytes, expires: str, signature: str, now: Ins
 
     The signature is compared in constant time.
     """
-    if not _EXPIRES.fullmatch(expires) or not _SIGNATURE.fullmatch(signature):
+    if not _EXPIRES.fullmatch(expires) or not _DIGEST.fullmatch(signature):
         return False
     signed = hmac.compare_digest(_signed(key, secret, expires), signature)
     return signed and now < int(expires) * SECOND

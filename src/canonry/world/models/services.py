@@ -3,7 +3,7 @@
 from asyncio import Lock
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Final
 from zlib import crc32
@@ -142,11 +142,8 @@ class UsageSums:
 
     def join(self, other: "UsageSums") -> None:
         """Add what another hour adds up to."""
-        self.numbers.update(other.numbers)
-        self.outcomes.update(other.outcomes)
-        self.rules.update(other.rules)
-        self.latencies.update(other.latencies)
-        self.distinct |= other.distinct
+        for name in (each.name for each in fields(UsageSums)):
+            getattr(self, name).update(getattr(other, name))
 
 
 Key = tuple[str, str, str]
@@ -208,16 +205,13 @@ class Telemetry:
         self._models[name] = None
         return name
 
-    def sums(
-        self, since: Instant, spaces: Collection[SpaceId] | None = None
-    ) -> Mapping[Key, UsageSums]:
+    def sums(self, since: Instant, spaces: Collection[SpaceId] | None) -> Mapping[Key, UsageSums]:
         """Return the totals from the hour of that instant on; only of `spaces`, if given."""
         found: dict[Key, UsageSums] = {}
-        for hour, told in self._hours.items():
-            if hour >= since // HOUR:
-                for (key, space), sums in told.items():
-                    if spaces is None or space in spaces:
-                        found.setdefault(key, UsageSums()).join(sums)
+        hours = (told for hour, told in self._hours.items() if hour >= since // HOUR)
+        for (key, space), sums in (each for told in hours for each in told.items()):
+            if spaces is None or space in spaces:
+                found.setdefault(key, UsageSums()).join(sums)
         return found
 
 

@@ -341,10 +341,8 @@ class WorldDraft:
     proposal: ProposalId | None = None
     entries: list[Entry] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
-    _known: dict[str, Entity | None] = field(default_factory=dict)
+    _known: dict[str, Thing | None] = field(default_factory=dict)
     _declared: dict[str, WorldType] = field(default_factory=dict)
-    _erased: set[str] = field(default_factory=set)
-    _strange: set[str] = field(default_factory=set)
     _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
     _stored: dict[EdgeQuery, Sequence[Relation]] = field(default_factory=dict)
@@ -369,15 +367,10 @@ class WorldDraft:
     async def find(self, thing_id: str) -> Entity | None:
         """Return the stored item of this world, or None."""
         if thing_id not in self._known:
-            thing = (await self.canon.state.things((thing_id,))).get(thing_id)
-            mine = thing is not None and thing.space == self.space
-            if mine and isinstance(thing, Tombstone):
-                self._erased.add(thing_id)
-            elif thing is not None and not (mine and isinstance(thing, Entity)):
-                self._strange.add(thing_id)
-            self._known[thing_id] = thing if mine and isinstance(thing, Entity) else None
+            self._known[thing_id] = (await self.canon.state.things((thing_id,))).get(thing_id)
             self.reads.add(thing_key(thing_id))
-        return self._known[thing_id]
+        thing = self._known[thing_id]
+        return thing if isinstance(thing, Entity) and thing.space == self.space else None
 
     async def existing(self, thing_id: str) -> Entity | None:
         """Return the stored item as it is at the tick of the draft; None if there is none then."""
@@ -406,7 +399,8 @@ class WorldDraft:
     async def is_erased(self, thing_id: str) -> bool:
         """Tell whether an item was erased; an import does not write it again."""
         await self.find(thing_id)
-        return thing_id in self._erased
+        thing = self._known[thing_id]
+        return isinstance(thing, Tombstone) and thing.space == self.space
 
     async def require(self, thing_id: str, *types: WorldType) -> WorldType:
         """Return the type of an item that the draft refers to.
@@ -439,7 +433,9 @@ class WorldDraft:
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
 
     def _require_free(self, thing_id: str) -> None:
-        if thing_id in self._strange:
+        thing = self._known.get(thing_id)
+        mine = isinstance(thing, Entity | Tombstone) and thing.space == self.space
+        if thing is not None and not mine:
             message = "This id already belongs to another item. Use another key."
             raise Conflict("world.id-taken", message, conflicts=[thing_id])
 

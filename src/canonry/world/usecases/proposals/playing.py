@@ -6,7 +6,7 @@ finds the changes of the one before it, and the draft has the changes of the who
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from canonry.log.folding import relations_key
@@ -133,37 +133,34 @@ class _ActionRefusedError(Exception):
         self.rejection = rejection
 
 
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One action: judged by what the draft knows, then written into it.
 
-    A refusal raises `_ActionRefusedError`.
+    `behalf` is the player for whom it is done; `path` is its place in the envelope. A refusal
+    raises `_ActionRefusedError`.
     """
 
-    def __init__(
-        self,
-        draft: WorldDraft,
-        proposed: Proposed,
-        behalf: Person | None,
-        number: int,
-        action: Action,
-    ) -> None:
-        """`behalf` is the player for whom it is done; `number` is its place in the envelope."""
-        self.draft = draft
-        self.tick = tick_of(draft.at)
-        self.behalf = behalf
-        self.action = action
-        self._proposed = proposed
-        self._path = f"/proposedActions/{number}"
+    draft: WorldDraft
+    proposed: Proposed
+    behalf: Person | None
+    path: str
+    action: Action
+
+    @property
+    def tick(self) -> Tick:
+        """The tick at which it is done."""
+        return tick_of(self.draft.at)
 
     def refuse(self, rule: str, reason: str, field: str) -> NoReturn:
         """Refuse the action for what a parameter says."""
-        path = f"{self._path}/params/{field}"
+        path = f"{self.path}/params/{field}"
         raise _ActionRefusedError(refusal(rule, reason, path=path))
 
     def require(self, refused: Rejection | None, field: str) -> None:
         """Refuse the action where something is said against a parameter."""
         if refused is not None:
-            raise _ActionRefusedError(replace(refused, path=f"{self._path}/params/{field}"))
+            raise _ActionRefusedError(replace(refused, path=f"{self.path}/params/{field}"))
 
     async def find(self, name: str, field: str, kind: type[T]) -> T:
         """Return the item of this kind that a parameter names."""
@@ -189,7 +186,7 @@ class Stage:
             return
         wanted = " or ".join(dict.fromkeys(f"{kind}:{each}" for kind, each in scopes if each))
         reason = f"The scopeKey of this action is {wanted or 'unknown here'}."
-        path = f"{self._path}/scopeKey"
+        path = f"{self.path}/scopeKey"
         raise _ActionRefusedError(refusal("scope.mismatch", reason, path=path))
 
     def require_own(self, person: Person, field: str) -> None:
@@ -210,7 +207,7 @@ class Stage:
 
     def happen(self, involved: Iterable[EntityId | None], description: str, /, **more: Any) -> None:
         """Write the event of the action, which also involves its actor."""
-        envelope = self._proposed.envelope
+        envelope = self.proposed.envelope
         actor = envelope.actor
         own = None if actor.id is None else thing_id_of(self.draft.space, actor.id)
         people = [each for each in (*involved, own) if each is not None]
@@ -533,7 +530,8 @@ async def play_actions(draft: WorldDraft, proposed: Proposed) -> Rejection | Non
     try:
         for number, action in enumerate(proposed.actions):
             play = _PLAYS[action.kind]
-            await play(Stage(draft, proposed, behalf, number, action), action.params)
+            path = f"/proposedActions/{number}"
+            await play(Stage(draft, proposed, behalf, path, action), action.params)
     except _ActionRefusedError as error:
         return error.rejection
     except (Conflict, NotFound) as error:
