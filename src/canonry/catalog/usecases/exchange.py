@@ -151,16 +151,6 @@ class CatalogImported:
         return len({(each.array, each.row) for each in self.problems})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
-    """An import under way; its `report` takes what is wrong with rows when they are stored."""
-
-    canon: Canon
-    caller: Caller
-    now: str
-    report: CatalogImported
-
-
 async def import_catalog(
     canon: Canon,
     caller: Caller,
@@ -184,7 +174,6 @@ async def import_catalog(
     now = stamp(canon.clock.now())
     report = CatalogImported(dry_run=dry_run, problems=problems)
     steps = total if dry_run else 2 * total
-    work = _Work(canon=canon, caller=caller, now=now, report=report)
     ahead, done, chunks = Ahead(), 0, list[Sequence[CatalogRow]]()
     for table in catalog_tables.TABLES:
         async for rows, borne in _chunks(canon, rows_of[table]):
@@ -199,7 +188,9 @@ async def import_catalog(
     if report.problems and not lenient:
         raise _invalid(report.problems)
     for chunk in chunks:
-        _count(report, await _store(work, chunk))
+        verdict = await _store(canon, caller, chunk, now)
+        report.problems += verdict.problems
+        _count(report, verdict)
         done += len(chunk)
         told(done, steps)
     if not dry_run:
@@ -207,32 +198,32 @@ async def import_catalog(
     return report
 
 
-async def _store(work: _Work, rows: Sequence[CatalogRow]) -> RowVerdict:
+async def _store(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> RowVerdict:
     """One commit, or one a project.
 
     While a project is stored nobody else writes, since no space guards another's slug.
     """
     if rows[0].table is not catalog_tables.PROJECTS:
-        return await _commit(work, rows)
+        return await _commit(canon, caller, rows, now)
     stored = RowVerdict()
-    bearers = await work.canon.catalog.projects_called(row.word for row in rows)
+    bearers = await canon.catalog.projects_called(row.word for row in rows)
     for row, aside in projects_in_turn(rows, bearers):
-        async with work.canon.ledger.exclusive():
-            verdict = await _commit(work, (row,))
+        async with canon.ledger.exclusive():
+            verdict = await _commit(canon, caller, (row,), now)
         stored.rows += () if aside else verdict.rows
+        stored.problems += verdict.problems
     return stored
 
 
-async def _commit(work: _Work, rows: Sequence[CatalogRow]) -> RowVerdict:
+async def _commit(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> RowVerdict:
     space, verdict = SpaceId(rows[0].project), RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await judge_rows(work.canon, rows, Ahead(), work.now)
+        verdict = await judge_rows(canon, rows, Ahead(), now)
         return verdict.change(new_id)
 
-    await commit_change(work.canon, work.caller, space, prepare)
-    work.report.problems += verdict.problems
+    await commit_change(canon, caller, space, prepare)
     return verdict
 
 
