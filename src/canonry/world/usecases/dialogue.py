@@ -135,6 +135,9 @@ class _TurnTaken:
     So many tool `calls` it may make. `again`: it is kept already, and was sent once more.
     """
 
+    then: WorldAt
+    caller: Caller
+    voices: Voices
     said: SaidToCharacter
     player: Entity
     npc: Entity
@@ -162,13 +165,12 @@ async def take_turn(
         InvalidInput: `dialogue.empty`, `dialogue.too-long`, `dialogue.apart`.
         NotFound: `player.unknown` or `character.unknown`.
     """
-    then = world_at(canon, world)
-    turn = await _begun(then, said)
+    turn = await _begun(world_at(canon, world), caller, said, voices)
     reason: str | None = None
     answered: Answered | None = None
     try:
         async with asyncio.timeout(voices.seconds * _SHARE):
-            answered = await _answered(then, turn, voices)
+            answered = await _answered(turn)
     except TimeoutError:
         reason = "deadline"
     except _FellBackError as error:
@@ -177,11 +179,9 @@ async def take_turn(
         reason = error.code
     key = f"{said.correlation_id}/{said.text}"
     words = answered or Answered(say=fallback_for(turn.npc.name, key))
-    changes = await _propose_implied(
-        canon, caller, world, turn, changes=words.changes, propose=voices.propose
-    )
+    changes = await _propose_implied(turn, words.changes)
     if not turn.again:
-        await _keep(canon, caller, world, turn, reply=words.reply, fallback=reason)
+        await _keep(turn, words.reply, fallback=reason)
     return DialogueTurn(
         reply=words.reply, tool_calls=tuple(turn.called), changes=changes, reason=reason
     )
@@ -194,18 +194,19 @@ async def enrich(
 
     Returns whether that succeeded. No changes are proposed.
     """
-    then = world_at(canon, world)
     try:
-        turn = await _begun(then, said)
+        turn = await _begun(world_at(canon, world), caller, said, voices)
         async with asyncio.timeout(voices.seconds):
-            answered = await _answered(then, turn, voices)
+            answered = await _answered(turn)
     except (TimeoutError, _FellBackError, CanonryError):
         return False
-    await _keep(canon, caller, world, turn, reply=answered.reply, later=True)
+    await _keep(turn, answered.reply, later=True)
     return True
 
 
-async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
+async def _begun(
+    then: WorldAt, caller: Caller, said: SaidToCharacter, voices: Voices
+) -> _TurnTaken:
     if not said.text.strip():
         raise InvalidInput("dialogue.empty", "say something", path="/inputText")
     if len(said.text) > INPUT_MAX:
@@ -219,6 +220,9 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
         message = "The character cannot answer: it is elsewhere, absent or dead."
         raise InvalidInput("dialogue.apart", message, path="/npcId")
     return _TurnTaken(
+        then=then,
+        caller=caller,
+        voices=voices,
         said=said,
         player=player,
         npc=npc,
@@ -228,15 +232,16 @@ async def _begun(then: WorldAt, said: SaidToCharacter) -> _TurnTaken:
     )
 
 
-async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered:
-    said, services = turn.said.text, then.canon.service(WorldServices)
+async def _answered(turn: _TurnTaken) -> Answered:
+    then, said = turn.then, turn.said.text
+    services = then.canon.service(WorldServices)
     if not (await moderate_content(then.canon, said)).allowed:
         raise _FellBackError("moderation.input")
-    if voices.speaker is None:
+    if turn.voices.speaker is None:
         raise _FellBackError("model.none")
-    past, kept = await _past_exchanges(then, turn)
+    past, kept = await _past_exchanges(turn)
     turn.again = kept is not None
-    turn.messages += opening(await _context_of(then, turn), past, said)
+    turn.messages += opening(await _context_of(turn), past, said)
     model = model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models)
     context = digest(turn.messages[1:])
     key = generation_key(ModelPurpose.NPC_DIALOGUE, model, TEMPLATE.hash, context)
@@ -244,7 +249,7 @@ async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered
     if text is None and kept is not None:
         return Answered(say=kept)
     if text is None:
-        text = await _spoken(voices.speaker, voices, turn, model)
+        text = await _spoken(turn, turn.voices.speaker, model)
     answered = answer_in(text)
     if answered is None:
         raise _FellBackError("model.unreadable")
@@ -259,16 +264,16 @@ async def _answered(then: WorldAt, turn: _TurnTaken, voices: Voices) -> Answered
     return answered
 
 
-async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
+async def _context_of(turn: _TurnTaken) -> Mapping[str, Any]:
     """Return the context of an answer: the character, location, people present and lore."""
     player, npc, place = turn.player, turn.npc, turn.place
-    scene = await scene_of(then, place, player, turn.said.text)
+    scene = await scene_of(turn.then, place, player, turn.said.text)
     names = {each.place.id: each.place.name for each in scene.places}
     return {
         "you": {"name": npc.name, "description": npc.description, "id": npc.id},
         "player": {"name": player.name, "id": player.id},
         "place": {"name": place.name, "description": place.description, "id": place.id},
-        "timeOfDay": scene.time_of_day or time_of_day(then.tick),
+        "timeOfDay": scene.time_of_day or time_of_day(turn.then.tick),
         "present": [each.name for each in scene.present if each.id != npc.id],
         "exits": [f"{way.direction}: {names[way.to]}" for way in scene.ways],
         "layers": [layer.text for layer in scene.layers],
@@ -276,11 +281,11 @@ async def _context_of(then: WorldAt, turn: _TurnTaken) -> Mapping[str, Any]:
     }
 
 
-async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, model: str) -> str:
+async def _spoken(turn: _TurnTaken, speaker: SpeakingModel, model: str) -> str:
     """Return the model's final answer; the number of tool calls is limited."""
     for _round in range(turn.calls + 1):
         left = turn.calls - len(turn.called)
-        spoken = await speaker.speak(turn.messages, voices.tools if left else (), model)
+        spoken = await speaker.speak(turn.messages, turn.voices.tools if left else (), model)
         turn.model = spoken.model
         turn.prompt_tokens += spoken.prompt_tokens
         turn.completion_tokens += spoken.completion_tokens
@@ -299,20 +304,20 @@ async def _spoken(speaker: SpeakingModel, voices: Voices, turn: _TurnTaken, mode
         asking = {"role": "assistant", "content": spoken.text or None, "tool_calls": calls}
         turn.messages.append(asking)
         for call in spoken.asked:
-            result = await _looked_up(call, voices, turn)
+            result = await _looked_up(turn, call)
             turn.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
     raise _FellBackError("tools.budget")
 
 
-async def _looked_up(call: ToolAsked, voices: Voices, turn: _TurnTaken) -> str:
-    names = {each["function"]["name"] for each in voices.tools}
+async def _looked_up(turn: _TurnTaken, call: ToolAsked) -> str:
+    names, look = {each["function"]["name"] for each in turn.voices.tools}, turn.voices.look
     if len(turn.called) >= turn.calls:
         message = f"You have made {turn.calls} tool calls, the limit. Answer from their results."
         return result_of({"error": message})
     turn.called.append(call.name if call.name in names else "(unknown)")
-    if call.name not in names or voices.look is None:
+    if call.name not in names or look is None:
         return result_of({"error": "There is no such tool."})
-    reply = await voices.look(call.name, call.arguments)
+    reply = await look(call.name, call.arguments)
     error = reply.get("error") if isinstance(reply, Mapping) else None
     if isinstance(error, Mapping) and error.get("code") in _TRANSIENT:
         raise _FellBackError("tools.failed")
@@ -335,9 +340,7 @@ def is_exchange(event: Event) -> bool:
     return event.title == TITLE and "said" in event.properties
 
 
-async def _past_exchanges(
-    then: WorldAt, turn: _TurnTaken
-) -> tuple[Sequence[Mapping[str, str]], str | None]:
+async def _past_exchanges(turn: _TurnTaken) -> tuple[Sequence[Mapping[str, str]], str | None]:
     """The last exchanges of exactly this pair before a turn, the oldest first; fallbacks say none.
 
     And what was answered to the turn itself, by its correlation id and words, if it is sent again.
@@ -345,7 +348,7 @@ async def _past_exchanges(
     pair, this = {turn.player.id, turn.npc.id}, (turn.said.correlation_id, turn.said.text)
     of_pair = [
         event.properties
-        for event in await then.events(turn.npc.id, _LOOKED_AT)
+        for event in await turn.then.events(turn.npc.id, _LOOKED_AT)
         if is_exchange(event) and pair <= set(event.involved) and not event.properties["fallback"]
     ]
     same = [own for own in of_pair if (own["correlation_id"], own["said"]) == this]
@@ -358,19 +361,13 @@ async def _past_exchanges(
 
 
 async def _keep(
-    canon: Canon,
-    caller: Caller,
-    world: BoundWorld,
-    turn: _TurnTaken,
-    *,
-    reply: str,
-    fallback: str | None = None,
-    later: bool = False,
+    turn: _TurnTaken, reply: str, *, fallback: str | None = None, later: bool = False
 ) -> None:
     """Keep an exchange with what it spoke of, in the pair's own record and nowhere else.
 
     `later`: it was done after the player had been answered. It is counted by its record.
     """
+    canon, world = turn.then.canon, turn.then.world
     said, correlation_id = turn.said.text, turn.said.correlation_id
     topics = _topics(said, "" if fallback else reply)
     own = {
@@ -391,7 +388,7 @@ async def _keep(
     async def write(draft: WorldDraft) -> None:
         draft.happen(f"said/{correlation_id}/{later}", TITLE, (turn.npc.id, turn.player.id), own)
 
-    await change_world(canon, caller, world, write)
+    await change_world(canon, turn.caller, world, write)
     event, told = spoken_as(own, canon.policy.models)
     count_event(canon, event, told, space=world.space)
 
@@ -468,30 +465,22 @@ def _key_of(event: Event) -> tuple[str, str, str]:
 # never proposes again, whatever a model says the second time.
 
 
-async def _propose_implied(
-    canon: Canon,
-    caller: Caller,
-    world: BoundWorld,
-    turn: _TurnTaken,
-    *,
-    changes: Sequence[Any],
-    propose: Propose,
-) -> tuple[ImpliedChange, ...]:
+async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[ImpliedChange, ...]:
     """Propose each change by itself, in order; a later one is judged after an earlier one.
 
     Where the turn has proposed before, what became of that, and nothing is proposed.
     """
     if not changes:
         return ()
-    said = turn.said.correlation_id
+    canon, space, said = turn.then.canon, turn.then.world.space, turn.said.correlation_id
     correlation = said if is_uuid(said) else content_id("dialogue", said)
-    named = ("dialogue", world.space, caller.actor.agent_id, said)
+    named = ("dialogue", space, turn.caller.actor.agent_id, said)
     ids = [content_id(*named, str(number)) for number in range(CHANGES_MAX)]
-    before = [await proposal_in(canon, world.space, each) for each in ids]
+    before = [await proposal_in(canon, space, each) for each in ids]
     if any(before):
         return tuple(_known(number, one) for number, one in enumerate(before) if one is not None)
     messages = turn.messages[1:]
-    context = canon.service(WorldServices).admissions.gave_out(world.space, {"messages": messages})
+    context = canon.service(WorldServices).admissions.gave_out(space, {"messages": messages})
     found = []
     for number, change in enumerate(changes):
         told = "A change must be an object with actionType and params."
@@ -508,9 +497,11 @@ async def _propose_implied(
                 "correlationId": correlation,
                 "idempotencyKey": f"dialogue/{ids[number]}",
                 "generation": _generation(turn, number, context),
-                "proposedActions": [_action(world, change, turn)],
+                "proposedActions": [_action(turn, change)],
             }
-            reply = await propose({"playerId": turn.player.id, "actionEnvelope": envelope})
+            reply = await turn.voices.propose(
+                {"playerId": turn.player.id, "actionEnvelope": envelope}
+            )
             found.append(_answered_change(number, reply))
     return tuple(found)
 
@@ -529,12 +520,12 @@ def _generation(turn: _TurnTaken, number: int, context: str) -> Mapping[str, Any
     }
 
 
-def _action(world: BoundWorld, change: Mapping[str, Any], turn: _TurnTaken) -> Mapping[str, Any]:
+def _action(turn: _TurnTaken, change: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the action of a change at the location of the exchange or of the player."""
     kind, params = change.get("actionType"), change.get("params")
     named = {"Mover.Move": "moverId", "Resource.Spend": "ownerId"}.get(str(kind), "")
     who = params.get(named) if isinstance(params, Mapping) else None
-    own = isinstance(who, str) and thing_id_of(world.space, who) == turn.player.id
+    own = isinstance(who, str) and thing_id_of(turn.then.world.space, who) == turn.player.id
     scope = f"player:{turn.player.id}" if own else f"loc:{turn.place.id}"
     return {"actionType": kind, "scopeKey": scope, "params": params}
 
