@@ -176,7 +176,7 @@ async def _measure(
     started = time.perf_counter()
     lately = await lately_admitted(canon, space)
     begun = (time.perf_counter() - started) * 1_000
-    assert len(lately.admitted) == EARLIER
+    assert len(lately.known) == EARLIER
     players = list(at)
 
     def moving() -> dict[str, Any]:

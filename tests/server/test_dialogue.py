@@ -103,7 +103,7 @@ async def a_table(
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             (routes,) = app._toolset_routes
-            yield Table(isle, model, client, canon, routes.dialogues)
+            yield Table(isle, model, client, canon, routes)
         await routes.close()
         await speaker.close()
 

@@ -32,7 +32,6 @@ from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.world.domain.atlas import Exit, Route
 from canonry.world.usecases.building import (
-    TieBetween,
     create_exit,
     create_route,
     create_tie,
@@ -90,20 +89,20 @@ async def take(canon: Canon, caller: Caller, world: BoundWorld, step: str, drawn
         case "raze":
             await remove_exit(canon, caller, world, place, direction)
         case "tie":
-            await create_tie(canon, caller, world, _tie(drawn))
+            await create_tie(canon, caller, world, *_tie(drawn))
         case "untie":
-            await remove_tie(canon, caller, world, _tie(drawn))
+            await remove_tie(canon, caller, world, *_tie(drawn))
         case "pave":
             await create_route(canon, caller, world, Route(name="Road", stops=(place, "place-4")))
         case _:
             await advance_clock(canon, caller, world, duration=1 + int(drawn * 1_000))
 
 
-def _tie(drawn: float) -> TieBetween:
+def _tie(drawn: float) -> tuple[str, Tie, str]:
     """A border, an alliance or a war of two realms, as either of them sees it."""
     kinds = (Tie.BORDERS, Tie.BORDERS, Tie.ALLIED_WITH, Tie.AT_WAR_WITH)
     start, realm = ("realm-0", "realm-all")[:: 1 if drawn < 0.5 else -1]
-    return TieBetween(start=start, kind=kinds[int(drawn * 8) % 4], realm=realm)
+    return start, kinds[int(drawn * 8) % 4], realm
 
 
 async def race(simulation: Simulation) -> None:

@@ -28,7 +28,7 @@ def test_an_admission_that_is_told_twice_is_spent_once() -> None:
     lately.add(an_admission("one"))
 
     assert lately.spent_by("ann").tokens == [5]
-    assert len(lately.admitted) == 1
+    assert len(lately.known) == 1
 
 
 def test_what_is_unsaid_stands_where_another_said_it_since() -> None:

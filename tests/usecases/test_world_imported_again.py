@@ -29,7 +29,7 @@ from canonry.world.domain.atlas import (
     world_id_of,
 )
 from canonry.world.domain.checks import TIES_MAX, VERSIONS_MAX
-from canonry.world.usecases.building import TieBetween, create_route, create_tie
+from canonry.world.usecases.building import create_route, create_tie
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world, query_worlds, world_named
 from tests.toolsets.world.kit import an_isle, brought_in
@@ -270,9 +270,7 @@ async def test_a_realm_has_so_many_ties_of_a_kind_and_no_more(tie: str) -> None:
     kind = Tie.ALLIED_WITH if tie == "allied_with" else Tie.BORDERS
 
     with pytest.raises(InvalidInput) as refused:
-        await create_tie(
-            canon, a_caller(), world, TieBetween(kind=kind, start=hub.key, realm=one.key)
-        )
+        await create_tie(canon, a_caller(), world, hub.key, kind, one.key)
 
     assert (refused.value.code, refused.value.details["path"]) == ("tie.too-many", "/tie")
 

@@ -79,16 +79,16 @@ class OutsideService:
             found = await work()
         except Unavailable as error:
             if not self._counted(error):
-                self._take_back()
+                self._note(None)
             elif self._in_a_row >= self._failures or _now() - began >= LONG_WAIT:
-                self._leave_alone(error)
+                self._note(error)
                 self._begin_probing(probe, at_once=False)
             raise
         except asyncio.CancelledError:
             if _now() - began >= LONG_WAIT:
                 self._begin_probing(probe, at_once=True)
             raise
-        self._take_back()
+        self._note(None)
         return found
 
     async def close(self) -> None:
@@ -108,14 +108,12 @@ class OutsideService:
         self._in_a_row += 1
         return True
 
-    def _leave_alone(self, error: Unavailable) -> None:
-        was, self.fault = self.fault, _same(error)
-        if was is None and self._changed is not None:
-            self._changed(self)
-
-    def _take_back(self) -> None:
-        was, self.fault, self._in_a_row = self.fault, None, 0
-        if was is not None and self._changed is not None:
+    def _note(self, fault: Unavailable | None) -> None:
+        """Note that the service is away with this fault, or that it answers."""
+        was, self.fault = self.fault, fault and _same(fault)
+        if fault is None:
+            self._in_a_row = 0
+        if (was is None) is not (fault is None) and self._changed is not None:
             self._changed(self)
 
     def _begin_probing(self, probe: Probe, *, at_once: bool) -> None:
@@ -130,10 +128,10 @@ class OutsideService:
                 await probe()
             except Unavailable as error:
                 if self._counted(error):
-                    self._leave_alone(error)
+                    self._note(error)
                     pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
                     continue
-            self._take_back()
+            self._note(None)
             return
 
 

@@ -357,7 +357,6 @@ class RunningSums:
         named = (*asked.group_by, self._currency, asked.date_field if asked.period else None)
         self._named = [name for name in named if name is not None]
         self._groups: dict[tuple[str, ...], Group] = {}
-        self._known: dict[tuple[Any, ...], Group] = {}
         self._left: dict[tuple[str, str], LeftOut] = {}
 
     def leave_out(self, row: RecordRow, name: str, reason: str) -> None:
@@ -386,19 +385,9 @@ class RunningSums:
         values = (*(said.get(name) for name in asked.group_by), *coined)
         if asked.period is not None:
             values = (asked.period.of(said.get(asked.date_field or "")), *values)
-        group = self._group(values)
+        group = _placed(self._groups, self._labels, values)
         group.ids.append(row.id)
         group.sum = _EXACT.add(group.sum, number)
-
-    def _group(self, values: tuple[Any, ...]) -> Group:
-        """Return the group of these values; upper and lower case are equal."""
-        try:
-            known = self._known.get(values)
-        except TypeError:  # a list or an object is among them
-            return _placed(self._groups, self._labels, values)
-        if known is None:
-            known = self._known[values] = _placed(self._groups, self._labels, values)
-        return known
 
     def result(self) -> Summed:
         """Return the groups, the totals and the records left out."""
@@ -433,7 +422,7 @@ def _alike(value: Any) -> str:
 def _placed(
     groups: dict[tuple[str, ...], Group], labels: Sequence[str], values: tuple[Any, ...]
 ) -> Group:
-    """Return the group of these values, and add it if it is new."""
+    """Return the group of these values, and add it if it is new; letter case does not matter."""
     place = tuple(map(_alike, values))
     if place not in groups:
         groups[place] = Group(dict(zip(labels, values, strict=True)))

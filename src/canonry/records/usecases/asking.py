@@ -167,13 +167,8 @@ async def _read_anew(canon: Canon, account: Account, table: RecordTable) -> None
     # Include merged entities: otherwise a merge during the scan would shift the pages.
     query = EntityQuery(spaces=spaces, include_merged=True)
     anew = RecordTable()
-    some: list[Entity] = []
     async for entity in every_match(canon.state.entities, query):
-        some.append(entity)
-        if len(some) == _TOGETHER:
-            await _put(canon, account, anew, some)
-            some = []
-    await _put(canon, account, anew, some)
+        await _put(canon, account, anew, (entity,))
     table.rows, table.schemas = anew.rows, anew.schemas
 
 

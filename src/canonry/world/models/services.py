@@ -1,7 +1,7 @@
 """Services of a world: admission of texts, rules of play, models, and counts of their use."""
 
 from asyncio import Lock
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -322,12 +322,11 @@ class Lately:
     """Recent admissions of one world, earliest first."""
 
     position: Position | None = None
-    admitted: deque[Admitted] = field(default_factory=deque)
     said: SaidLately = field(default_factory=SaidLately)
     by_content: dict[str, str] = field(default_factory=dict)
     by_action: dict[str, str] = field(default_factory=dict)
     pending: dict[str, Instant] = field(default_factory=dict)
-    known: dict[str, Admitted] = field(default_factory=dict)
+    known: OrderedDict[str, Admitted] = field(default_factory=OrderedDict)
     instants: list[Instant] = field(default_factory=list)
     by_player: dict[str, Spent] = field(default_factory=dict)
     turn: Lock = field(default_factory=Lock)
@@ -337,7 +336,6 @@ class Lately:
         if one.proposal in self.known:
             return
         self.known[one.proposal] = one
-        self.admitted.append(one)
         self.instants.append(one.at)
         mine = self.by_player.setdefault(one.player, Spent(instants=[], tokens=[]))
         mine.instants.append(one.at)
@@ -351,10 +349,9 @@ class Lately:
     def forget_before(self, instant: Instant) -> None:
         """Drop admissions that are too old to matter."""
         gone = 0
-        while self.admitted and self.admitted[0].at < instant:
-            one = self.admitted.popleft()
+        while self.known and (one := next(iter(self.known.values()))).at < instant:
             self.unsay(one.proposal)
-            self.known.pop(one.proposal, None)
+            del self.known[one.proposal]
             mine = self.by_player[one.player]
             del mine.instants[0], mine.tokens[0]
             if not mine.instants:

@@ -78,15 +78,6 @@ from canonry.world.usecases.worlds import (
 # always agree on it.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieBetween:
-    """The tie of the realm or location `start` to a realm; both are named by key or id."""
-
-    start: str
-    kind: Tie
-    realm: str
-
-
 async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterable[str]]) -> bool:
     """Tie a location or realm by each of these ties to these realms, and to no others.
 
@@ -106,44 +97,42 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
 
 
 @changing
-async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
-    """Tie a location or realm to one more realm.
+async def create_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> None:
+    """Tie the location or realm `start` to one more realm; both are named by key or id.
 
     Raises:
         NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
         Conflict: `tie.stands`, `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    start, realm = await _ends(draft, new)
-    standing = await _standing(draft, start, new.kind)
-    if realm in standing:
-        message = f"The tie {new.kind} already holds."
-        raise Conflict("tie.stands", message, conflicts=[standing[realm].id])
-    await _tie(draft, start, (new.kind, realm))
+    one, other = await _ends(draft, start, kind, realm)
+    standing = await _standing(draft, one, kind)
+    if other in standing:
+        message = f"The tie {kind} already holds."
+        raise Conflict("tie.stands", message, conflicts=[standing[other].id])
+    await _tie(draft, one, (kind, other))
 
 
 @changing
-async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
-    """End the tie of a location or realm to a realm.
+async def remove_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> None:
+    """End the tie of the location or realm `start` to a realm.
 
     Raises:
         NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
         Conflict: `tie.unknown`.
     """
-    start, realm = await _ends(draft, old)
-    edge = (await _standing(draft, start, old.kind)).get(realm)
+    one, other = await _ends(draft, start, kind, realm)
+    edge = (await _standing(draft, one, kind)).get(other)
     if edge is None:
         message = "There is no such tie. Read the ties of the realm first."
-        raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[start])
+        raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[one])
     draft.end(edge, reason="the tie was removed")
 
 
-async def _ends(draft: WorldDraft, between: TieBetween) -> tuple[EntityId, EntityId]:
-    start, realm = (thing_id_of(draft.space, key) for key in (between.start, between.realm))
-    places = (WorldType.LOCATION,) if between.kind is Tie.MEMBER_OF else ()
-    await draft.require(start, WorldType.REALM, *places)
-    await draft.require(realm, WorldType.REALM)
-    return start, realm
+async def _ends(draft: WorldDraft, start: str, kind: Tie, realm: str) -> tuple[EntityId, EntityId]:
+    places = (WorldType.LOCATION,) if kind is Tie.MEMBER_OF else ()
+    one = await draft.named(start, WorldType.REALM, *places)
+    return one, await draft.named(realm, WorldType.REALM)
 
 
 async def _standing(

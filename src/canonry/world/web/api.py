@@ -28,7 +28,6 @@ from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import find_template, list_templates
 from canonry.world.models.services import HOUR, WorldServices, count_event, usage_report
 from canonry.world.usecases.dialogue import (
-    DEADLINE,
     DialogueTurn,
     ImpliedChange,
     SaidToCharacter,
@@ -75,14 +74,20 @@ WhoAsks = Callable[[Request], Awaitable[Principal | None]]
 class Dialogues:
     """The turns of a server: one at a time for each request, and what is done after some.
 
-    The gateway serves the world toolset alone.
+    The gateway serves the world toolset alone. `identify` returns the principal of the request
+    that is served; a character has `seconds` to answer.
     """
 
     gateway: Gateway
+    identify: Callable[[], Principal]
     known: WhoAsks
-    seconds: float = DEADLINE
+    seconds: float
     later: set[asyncio.Task[bool]] = field(default_factory=set)
     resumed: set[SpaceId] = field(default_factory=set)
+
+    def open_routes(self) -> Sequence[Route]:
+        """The route under which players speak."""
+        return (Route(PATH, self.answer, methods=["POST"]),)
 
     async def answer(self, request: Request) -> Response:
         """Answer what a player says to a character."""
@@ -268,30 +273,13 @@ _GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
 ProgramPage = Callable[[Request, Caller], Awaitable[Response]]
 
 
-class WorldRoutes:
+class WorldRoutes(Dialogues):
     """The routes of the world toolset, as `canonry.server.pages.ToolsetRoutes` describes them."""
-
-    def __init__(
-        self, gateway: Gateway, identify: Callable[[], Principal], ask: WhoAsks, seconds: float
-    ) -> None:
-        """Serve only the world toolset; a character has `seconds` to answer."""
-        self._gateway = gateway
-        (self._toolset,) = gateway.catalogue.toolsets
-        self._identify = identify
-        self.dialogues = Dialogues(gateway, ask, seconds=seconds)
-
-    def open_routes(self) -> Sequence[Route]:
-        """The route under which players speak."""
-        return (Route(PATH, self.dialogues.answer, methods=["POST"]),)
-
-    async def close(self) -> None:
-        """End what is done after turns."""
-        await self.dialogues.close()
 
     def guarded_routes(self) -> Sequence[Route]:
         """The pages for programs."""
         return [
-            Route("/proposals", self._propose, methods=["POST"]),
+            Route("/proposals", self._post_proposal, methods=["POST"]),
             Route("/proposals/{id}", self._proposal),
             Route("/prompts", self._for_readers(self._prompts)),
             Route("/prompts/{id}", self._for_readers(self._prompt)),
@@ -303,9 +291,10 @@ class WorldRoutes:
 
         async def answer(request: Request) -> Response:
             path = request.url.path
+            (toolset,) = self.gateway.catalogue.toolsets
             try:
-                caller = caller_for(self._toolset, path, READERS, self._identify())
-                authorize(self._toolset, path, READERS, caller)
+                caller = caller_for(toolset, path, READERS, self.identify())
+                authorize(toolset, path, READERS, caller)
                 await self._require_world(caller)
             except CanonryError as error:
                 return _wrong(
@@ -317,12 +306,12 @@ class WorldRoutes:
 
     async def _require_world(self, caller: Caller) -> None:
         spaces = _spaces_of(caller)
-        if spaces is None or await worlds_seen(self._gateway.canon, replace(caller, spaces=spaces)):
+        if spaces is None or await worlds_seen(self.gateway.canon, replace(caller, spaces=spaces)):
             return
         message = "This caller may read no world. Grant one by the claim spaces or by --spaces."
         raise NotAllowed("world.not-granted", message)
 
-    async def _propose(self, request: Request) -> Response:
+    async def _post_proposal(self, request: Request) -> Response:
         body = await _content(request, BODY_MAX)
         if body is None:
             return _wrong(413, "body.too-large", f"A body has at most {BODY_MAX} bytes.")
@@ -336,7 +325,7 @@ class WorldRoutes:
         return await self._call("get-proposal", {"proposalId": request.path_params["id"]})
 
     async def _call(self, tool: str, arguments: Any) -> Response:
-        result = await self._gateway.call(tool, arguments, self._identify())
+        result = await self.gateway.call(tool, arguments, self.identify())
         body = result.body
         if result.error is not None:
             error = body["error"]
@@ -360,14 +349,14 @@ class WorldRoutes:
         found = find_template(request.path_params["id"], request.query_params.get("version"))
         if found is None:
             return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
-        count_event(self._gateway.canon, EventName.TEMPLATE_READ)
+        count_event(self.gateway.canon, EventName.TEMPLATE_READ)
         tag = {"ETag": f'"{found.hash}"'}
         if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=tag)
         return JSONResponse({**found.told(), "hash": found.hash}, headers=tag)
 
     async def _usage(self, request: Request, caller: Caller) -> Response:
-        asked, canon = request.query_params, self._gateway.canon
+        asked, canon = request.query_params, self.gateway.canon
         try:
             since = parse_instant(asked["since"], path="since") if "since" in asked else Instant(0)
             purpose = ModelPurpose(asked["purpose"]) if "purpose" in asked else None
