@@ -82,12 +82,8 @@ def reached(ways: Mapping[Any, Iterable[str]], starts: Iterable[str]) -> frozens
     return frozenset(seen)
 
 
-def _wrong(code: str, where: str, message: str) -> Problem:
-    return Problem(code=code, where=where, message=message)
-
-
-def _strange(code: str, where: str, message: str) -> Problem:
-    return Problem(code=code, where=where, message=message, fatal=False)
+def _wrong(code: str, where: str, message: str, *, fatal: bool = True) -> Problem:
+    return Problem(code=code, where=where, message=message, fatal=fatal)
 
 
 def _keys(atlas: Atlas) -> Iterator[Problem]:
@@ -175,7 +171,8 @@ def _realms(atlas: Atlas) -> Iterator[Problem]:
         message = "the realm contains itself, directly or through other realms"
         yield _wrong("realm.cycle", key, message)
     for key in _circling({realm.key: realm.vassal_of for realm in atlas.realms}):
-        yield _strange("realm.own-vassal", key, "the realm is its own vassal, through other realms")
+        message = "the realm is its own vassal, through other realms"
+        yield _wrong("realm.own-vassal", key, message, fatal=False)
 
 
 def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
@@ -230,7 +227,7 @@ def _layers(atlas: Atlas) -> Iterator[Problem]:
         for one, other in pairwise(sorted(layers, key=lambda each: each.from_tick)):
             if one.to_tick is None or other.from_tick <= one.to_tick:
                 message = f"it overlaps the layer {one.key} in place and time"
-                yield _strange("layer.overlaps", other.key, message)
+                yield _wrong("layer.overlaps", other.key, message, fatal=False)
 
 
 def _lore(atlas: Atlas) -> Iterator[Problem]:
@@ -277,11 +274,12 @@ def _ticks(atlas: Atlas) -> Iterator[tuple[str, int | None]]:
 
 def _reach(atlas: Atlas) -> Iterator[Problem]:
     for key in sorted(unreachable(atlas)):
-        yield _strange("location.unreachable", key, "no open exits lead here from the starter")
+        message = "no open exits lead here from the starter"
+        yield _wrong("location.unreachable", key, message, fatal=False)
     for place in atlas.locations:
         if not any(not way.blocked for way in place.exits):
             message = "no open exit leads out of this location"
-            yield _strange("location.dead-end", place.key, message)
+            yield _wrong("location.dead-end", place.key, message, fatal=False)
 
 
 # Standing: how somebody, an item and an exit are, read in one way from what is kept of them.

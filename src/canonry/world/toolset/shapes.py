@@ -50,7 +50,6 @@ DEPTH_MAX: Final = 5
 LIMIT_MAX: Final = 100
 FOUND_MAX: Final = 20
 KEY: Final = TEXT.but(minLength=1, maxLength=NAME_MAX)
-KEYS: Final = array(KEY).but(maxItems=LIMIT_MAX).by(tuple)
 NAME: Final = KEY.but(pattern=r"\S")
 ANYTHING: Final = Field({"type": "object"})
 
@@ -89,7 +88,7 @@ TABLE: Final = FieldTable(
         "hero_level": COUNT.but(minimum=1, maximum=20),
         "id_of": TEXT.by(lambda item: item.id),
         "key": KEY,
-        "keys": KEYS,
+        "keys": array(KEY).but(maxItems=LIMIT_MAX).by(tuple),
         "layer_type": word(LayerType),
         "lore_type": word(LoreType),
         "moderated_category": enum(*CATEGORIES),

@@ -496,7 +496,17 @@ async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[Im
                 "actor": {"kind": "ai", "id": turn.npc.id},
                 "correlationId": correlation,
                 "idempotencyKey": f"dialogue/{ids[number]}",
-                "generation": _generation(turn, number, context),
+                "generation": {
+                    "templateName": TEMPLATE.id,
+                    "templateVersion": TEMPLATE.version,
+                    "templateHash": TEMPLATE.hash,
+                    "contextHash": context,
+                    "parameters": {},
+                    "model": turn.model,
+                    # Tokens are reported once, because budgets add them.
+                    "promptTokens": 0 if number else turn.prompt_tokens,
+                    "completionTokens": 0 if number else turn.completion_tokens,
+                },
                 "proposedActions": [_action(turn, change)],
             }
             reply = await turn.voices.propose(
@@ -504,20 +514,6 @@ async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[Im
             )
             found.append(_answered_change(number, reply))
     return tuple(found)
-
-
-def _generation(turn: _TurnTaken, number: int, context: str) -> Mapping[str, Any]:
-    """Describe the model call; tokens are reported once, because budgets add them."""
-    return {
-        "templateName": TEMPLATE.id,
-        "templateVersion": TEMPLATE.version,
-        "templateHash": TEMPLATE.hash,
-        "contextHash": context,
-        "parameters": {},
-        "model": turn.model,
-        "promptTokens": 0 if number else turn.prompt_tokens,
-        "completionTokens": 0 if number else turn.completion_tokens,
-    }
 
 
 def _action(turn: _TurnTaken, change: Mapping[str, Any]) -> Mapping[str, Any]:

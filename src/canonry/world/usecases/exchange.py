@@ -314,26 +314,25 @@ ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
 """Subject of a step and the step itself, which returns whether it changed anything."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ImportedWorld:
     """Result of an import or preview: changed and total counts by noun."""
 
     world_id: SpaceId
     founded: bool
-    changed: Mapping[str, int]
-    seen: Mapping[str, int]
     strange: Sequence[Problem]
+    changed: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Import:
     canon: Canon
     caller: Caller
     space: SpaceId
     atlas: Atlas
     origin: str
-    changed: Counter[str] = field(default_factory=Counter)
-    seen: Counter[str] = field(default_factory=Counter)
+    done: ImportedWorld
 
 
 async def import_world(
@@ -365,20 +364,14 @@ async def import_world(
     founded = known is None
     gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
     whole = completed(omitted(atlas, gone))
-    strange = _require_sound(whole)
-    work = _Import(canon=canon, caller=caller, space=space, atlas=whole, origin=origin)
+    done = ImportedWorld(world_id=space, founded=founded, strange=_require_sound(whole))
+    work = _Import(canon=canon, caller=caller, space=space, atlas=whole, origin=origin, done=done)
     rounds = list(_rounds(whole, space))
     if dry_run:
         await _try(work, rounds)
     else:
         await _write(work, rounds, told)
-    return ImportedWorld(
-        world_id=space,
-        founded=founded,
-        changed=dict(work.changed),
-        seen=dict(work.seen),
-        strange=strange,
-    )
+    return done
 
 
 def _require_sound(atlas: Atlas) -> Sequence[Problem]:
@@ -470,17 +463,18 @@ async def _write(
             done += len(some)
             told(done, total)
     await _commit(work, [("world", partial(_finish, work))])
-    del work.seen["world"], work.changed["world"]
+    del work.done.seen["world"], work.done.changed["world"]
 
 
 async def _commit(work: _Import, steps: Sequence[ImportStep]) -> None:
     canon, space = work.canon, work.space
-    before = (work.changed.copy(), work.seen.copy())
+    done = work.done
+    before = (done.changed.copy(), done.seen.copy())
     source = SourceId(event_id_of(space, f"source/{work.origin}"))
     evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=source),)
 
     async def prepare(new_id: NewId) -> Change:
-        work.changed, work.seen = before[0].copy(), before[1].copy()
+        done.changed, done.seen = before[0].copy(), before[1].copy()
         heart = await canon.within(space).thing(thing_id_of(space, WORLD_KEY))
         told = getattr(heart, "properties", {})
         at = Tick(0) if told.get("founding", True) else Tick(int(told.get("tick") or 0))
@@ -496,8 +490,8 @@ async def _commit(work: _Import, steps: Sequence[ImportStep]) -> None:
 async def _draft(work: _Import, draft: WorldDraft, steps: Sequence[ImportStep]) -> None:
     for noun, step in steps:
         changed = await step(draft)
-        work.seen[noun] += 1
-        work.changed[noun] += changed
+        work.done.seen[noun] += 1
+        work.done.changed[noun] += changed
 
 
 async def _found(work: _Import, draft: WorldDraft) -> bool:

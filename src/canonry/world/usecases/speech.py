@@ -25,7 +25,7 @@ from canonry.world.domain.admission.safety import digest
 from canonry.world.domain.admission.schema import no_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
 from canonry.world.domain.atlas import lore_id_of
-from canonry.world.domain.checks import KnownWay, Stack, person_of, reached, stack_of, way_of
+from canonry.world.domain.checks import KnownWay, person_of, reached, stack_of, way_of
 from canonry.world.domain.narration.violations import (
     NarratedScene,
     NarrationLimit,
@@ -196,6 +196,10 @@ async def scene_of(
     if player is not None:
         movers.pop(player.id, None)
     own = () if player is None else (await then.inventory_of(player.id))[0]
+    lying = (await then.inventory_of(place.id))[0]
+    known = {item.id for item in (*own, *lying)}
+    items = (each for each in named.values() if each.entity_type == WorldType.ITEM)
+    elsewhere = [each for each in items if each.id not in known]
     travel = await _travel_times(then, place, frozenset(item.id for item in own))
     exits = await exits_of(then, place)
     ends = await then.all({*(edge.to_id for edge in exits), *travel}, WorldType.LOCATION)
@@ -208,7 +212,15 @@ async def scene_of(
         people=tuple(
             person_of(thing, place.id if name in here else None) for name, thing in movers.items()
         ),
-        items=tuple(await _items(then, place, player, named, own)),
+        items=tuple(
+            stack_of(item, holder)
+            for holder, items in (
+                (None if player is None else player.id, own),
+                (place.id, lying),
+                (None, elsewhere),
+            )
+            for item in items
+        ),
         ways=tuple(way for way in ways if way is not None),
         places=tuple(
             Somewhere(place=nameable(thing), travel_ms=travel.get(thing.id))
@@ -216,28 +228,6 @@ async def scene_of(
         ),
         layers=tuple(ToldOfWorld(id=upon.layer.id, text=upon.value) for upon in layers.values()),
         lore=tuple(await _lore(then, narration)),
-    )
-
-
-async def _items(
-    then: WorldAt,
-    place: Entity,
-    player: Entity | None,
-    named: Mapping[str, Entity],
-    own: Sequence[Entity],
-) -> Iterable[Stack]:
-    lying, _more = await then.inventory_of(place.id)
-    known = {item.id for item in (*own, *lying)}
-    others = [
-        thing
-        for name, thing in named.items()
-        if thing.entity_type == WorldType.ITEM and name not in known
-    ]
-    holder = None if player is None else player.id
-    return (
-        *(stack_of(item, holder) for item in own),
-        *(stack_of(item, place.id) for item in lying),
-        *(stack_of(item, None) for item in others),
     )
 
 
