@@ -126,11 +126,12 @@ async def edges_following(
 ) -> tuple[list[Entry], frozenset[str]]:
     """Return entries that end or resume derived edges, and the keys that they depend on."""
     named = {each.id: each.named for each in retold if each.renames}
-    query = RelationQuery(
-        spaces=frozenset((account.space,)), entities=frozenset(named), direction="out"
-    )
-    every = every_match(canon.state.relations, query)
-    edges = [e async for e in every if derived(e) and e.level is CanonLevel.CANON] if named else []
+    edges: list[Relation] = []
+    if named:
+        spaces = frozenset((account.space,))
+        query = RelationQuery(spaces=spaces, entities=frozenset(named), direction="out")
+        every = every_match(canon.state.relations, query)
+        edges = [e async for e in every if derived(e) and e.level is CanonLevel.CANON]
     found = await canon.within(account.space).things({each.to_id for each in edges})
     entries: list[Entry] = []
     for edge in edges:
