@@ -12,7 +12,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem
-from canonry.catalog.usecases.judging import Ahead, RowVerdict, judge_rows, relation_row
+from canonry.catalog.usecases.judging import Ahead, RowVerdict, joined_row, judge_rows
 from canonry.catalog.usecases.rows import (
     CHUNK,
     arrange_catalog_rows,
@@ -20,7 +20,6 @@ from canonry.catalog.usecases.rows import (
     read_catalog_arrays,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Relation
 from canonry.log.schemas import catalog_tables
 from canonry.readmodels.catalog import item_of, item_row, project_row, stamp
 from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
@@ -104,27 +103,12 @@ async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str,
     after = PLACE_BEFORE_ALL
     while page := await canon.catalog.relations_from(source.id, after=after, limit=PAGE_MAX):
         targets = await canon.within(source.space).things(each.to_id for each in page)
-        for relation in page:
-            target = item_of(targets.get(relation.to_id))
-            if target is not None:
-                yield _relation_row(relation, source, target.kind, target.id)
+        things = {**targets, source.id: source}
+        for row in (joined_row(relation, things) for relation in page):
+            if "toEntityId" in row:
+                columns = catalog_tables.RELATION_ROWS.columns
+                yield {column.name: row[column.name] for column in columns}
         after = (page[-1].to_id, page[-1].rel_type)
-
-
-def _relation_row(
-    relation: Relation, source: Entity, kind: str, target_id: str
-) -> Mapping[str, Any]:
-    kept = relation_row(relation)
-    values = {
-        **kept,
-        "projectId": relation.space,
-        "fromEntityType": source.entity_type,
-        "fromEntityId": source.properties["id"],
-        "toEntityType": kind,
-        "toEntityId": target_id,
-        "relationType": relation.rel_type,
-    }
-    return {column.name: values[column.name] for column in catalog_tables.RELATION_ROWS.columns}
 
 
 # Import a catalog: all is checked before anything is written, and a second run adds nothing. Rows

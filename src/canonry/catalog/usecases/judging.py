@@ -447,6 +447,15 @@ def relation_row(relation: Relation) -> dict[str, Any]:
     return {name: relation.properties.get(name) for name in KEPT}
 
 
+def joined_row(relation: Relation, things: Mapping[str, Thing]) -> dict[str, Any]:
+    """Return the row of a relation, with those of its ends that are items among `things`."""
+    row = {**relation_row(relation), "projectId": relation.space, "relationType": relation.rel_type}
+    for side, end in (("from", relation.from_id), ("to", relation.to_id)):
+        if (item := item_of(things.get(end))) is not None:
+            row |= {f"{side}EntityType": item.kind, f"{side}EntityId": item.id}
+    return row
+
+
 def current_triple(relation: Relation) -> Triple:
     """The ends and the type of a relation."""
     return (relation.from_id, relation.rel_type, relation.to_id)

@@ -16,8 +16,8 @@ from canonry.catalog.usecases.judging import (
     RowVerdict,
     backing_of,
     bearers_of,
+    joined_row,
     judge_rows,
-    relation_row,
     standing_relations,
 )
 from canonry.log.entries import RelationEnded
@@ -386,14 +386,8 @@ async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> di
     current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
     if current is None:
         return {}
-    things = await canon.within(project).things((current.from_id, current.to_id))
-    source, target = item_of(things.get(current.from_id)), item_of(things.get(current.to_id))
-    ends = {"from": source, "to": target}
-    row = {**relation_row(current), "projectId": project, "relationType": current.rel_type}
-    for side, item in ends.items():
-        if item is not None:
-            row |= {f"{side}EntityType": item.kind, f"{side}EntityId": item.id}
-    return row
+    ends = (current.from_id, current.to_id)
+    return joined_row(current, await canon.within(project).things(ends))
 
 
 def _implied(
