@@ -2,8 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
@@ -34,7 +34,7 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source, SourceDraft
-from canonry.log.schemas.narrative import DESCRIPTION, NAME, EntityType
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, OWN_TYPE, EntityType, narrative_type
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
 from canonry.readmodels.ports.state import EntityQuery
@@ -46,6 +46,7 @@ from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.asking import excerpt_of, own_records
 from canonry.records.usecases.corrections import Correction, correct_field
 from canonry.records.usecases.files import GivenFile
+from canonry.records.usecases.identity import merge_records
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_source import ingest_records
 from canonry.records.usecases.records import list_entities
@@ -53,7 +54,7 @@ from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.services import ROWS_MAX
 from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
-from canonry.values.errors import Conflict, InvalidInput, NotFound, NotSupported
+from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
 from canonry.values.json_values import encode_json, folded
@@ -98,11 +99,26 @@ _ABOUT: Final = frozenset({"fact", "event"})
 _ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where", "same_as"})
 _STATEMENTS: Final = (Fact, Event, Relation)
 _OTHERS: Final[Mapping[str, tuple[type, ...]]] = {"replaces": _STATEMENTS, "caused_by": (Event,)}
+_CLAIM: Final = re.compile(r"/claims/(\d+)")
 _IN_CONTENT: Final = re.compile(r"/claims/(\d+)/content(?:/(\w+))?")
 
 
 @contextmanager
-def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+def _rewritten(pattern: re.Pattern[str], place: Callable[[re.Match[str]], str]) -> Iterator[None]:
+    try:
+        yield
+    except CanonryError as error:
+        path = pattern.sub(place, error.details.get("path", ""))
+        message = pattern.sub(place, error.message)
+        raise type(error)(error.code, message, **{**error.details, "path": path}) from error
+
+
+def in_numbers_of_claims(numbers: Sequence[int]) -> AbstractContextManager[None]:
+    """Rewrite the numbers of some of a call's claims in errors as those of the whole call."""
+    return _rewritten(_CLAIM, lambda found: f"/claims/{numbers[int(found[1])]}")
+
+
+def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:
     """Rewrite paths into a proposal's content as paths into the claim that it came from."""
 
     def place(found: re.Match[str]) -> str:
@@ -111,12 +127,7 @@ def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[None]:
         named = [name for name, own in told.items() if own == member]
         return "/".join([f"/claims/{number}", *named])
 
-    try:
-        yield
-    except InvalidInput as error:
-        path = _IN_CONTENT.sub(place, error.details.get("path", ""))
-        message = _IN_CONTENT.sub(place, error.message)
-        raise InvalidInput(error.code, message, **{**error.details, "path": path}) from error
+    return _rewritten(_IN_CONTENT, place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +164,7 @@ class ClaimReading:
                 message = f"{path} is the name of another entity in this call. Change one of them."
                 raise InvalidInput("claim.repeats", message, path=path)
             self.declared[form] = f"$claim{n}"
-            if folded(claim["type"]) == EntityType.CHARACTER:
+            if narrative_type(claim["type"]) is EntityType.CHARACTER:
                 self.people.add(form)
         return [await self._suggestion(claim, n) for n, claim in enumerate(claims)]
 
@@ -168,9 +179,17 @@ class ClaimReading:
         wrong = await sight.thing(content["replaces"]) if "replaces" in content else None
         if kind == "entity":
             content["ref"] = self.declared[folded(claim["name"])]
+            nearest, given = narrative_type(claim["type"]).value, folded(claim["type"])
+            typed = {OWN_TYPE: claim["type"].strip()} if nearest != given else {}
+            content |= {"entity_type": nearest, "properties": {**typed, **claim.get("fields", {})}}
         elif kind in _ABOUT:
+            names = self.declared, self.people
             mentions = await find_mentioned(
-                self.desk.canon, self.desk.space.id, claim["says"], self.declared, self.people
+                self.desk.canon,
+                self.desk.space.id,
+                claim["says"],
+                *names,
+                of_records=self.desk.is_account,
             )
             named = [one or self.declared[name] for name, one in mentions.found.items()]
             if about := content.get("involved_entity_ids"):
@@ -491,22 +510,33 @@ _SAYS: Final = {"name": "name", "says": DESCRIPTION, "tags": "tags"}
 _RAW: Final = "The raw_fields are kept as given. Read them with get; change them by a correction."
 
 
+async def is_recorded(desk: Desk, claim: Mapping[str, Any], new: Collection[str]) -> bool:
+    """Tell whether a claim about the account is kept as a record, and not judged.
+
+    Entities, their fields and merges, and links of documents are records. `new` are the folded
+    names of entities that the call adds.
+    """
+    kind = claim["kind"]
+    if kind == "relation":
+        return _edge(claim) in list(TruthRelation)
+    if kind == "correction" and folded(claim["of"]) not in new:
+        return await is_entity(desk, claim["of"])
+    return kind in {"entity", "merge", "correction"}
+
+
+async def is_entity(desk: Desk, text: str) -> bool:
+    """Tell whether a text names one known entity."""
+    try:
+        return bool(await desk.entity(text, path="/of"))
+    except (NotFound, InvalidInput):
+        return False
+
+
 async def record_claims(
     desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
 ) -> Reply:
     """Record claims about the caller's account as statements of the caller."""
     dry = bool(arguments.get("dry_run"))
-    for n, claim in enumerate(claims):
-        if claim["kind"] not in {"entity", "relation", "correction"}:
-            message = (
-                f"/claims/{n}/kind is {claim['kind']}; an account takes entity, relation and "
-                "correction. Set a field with a correction, merge records with decide, or name "
-                "a space for statements in /space."
-            )
-            raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
-        if "for" in claim:
-            message = f"/claims/{n}/for: only you can read your account. Omit /for."
-            raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
     await _require_known(desk, claims)
     corrected = await values_corrected(desk, claims, await _corrected_before(desk, claims))
     told_by = await _told_by(desk, claims, arguments, dry=dry)
@@ -552,10 +582,10 @@ async def _told_by(
 
 
 async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse unknown names and types of relations before anything is written.
+    """Refuse unknown names before anything is written.
 
     Raises:
-        InvalidInput: `relationship.type-unknown`, or a name is empty or too long.
+        InvalidInput: a name is empty or too long.
         NotFound: a name is unknown.
     """
     new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
@@ -563,10 +593,6 @@ async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> Non
         if claim["kind"] == "entity":
             checked(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
             _record(claim, f"/claims/{n}")
-        if claim["kind"] == "relation" and _edge(claim) not in list(TruthRelation):
-            path, known = f"/claims/{n}/type", ", ".join(TruthRelation)
-            message = f"{path} must be one of {known}. Record any other as a field of an entity."
-            raise InvalidInput("relationship.type-unknown", message, path=path)
         for end in ("from", "to", "of"):
             if end in claim and folded(claim[end]) not in new:
                 await desk.entity(claim[end], path=f"/claims/{n}/{end}")
@@ -654,6 +680,11 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: i
         ends = (from_.id, to.id)
         made, _ = await relate_entities(desk.canon, caller, _edge(claim), ends, metadata)
         return made.id
+    if claim["kind"] == "merge":
+        from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
+        ids, reason = {"from_id": from_.id, "to_id": to.id}, claim.get("says", "")
+        await merge_records(desk.canon, caller, None, **ids, reason=reason)
+        return to.id
     entity = await desk.entity(claim["of"], path=f"{path}/of")
     wrong = Correction(
         entity_id=entity.id,

@@ -163,6 +163,11 @@ class Desk:
         own = self.calendar is not GREGORIAN
         return spoken(instant, self.calendar) if own else render_instant(instant)
 
+    def require_judged(self, what: str) -> None:
+        """Refuse a space that has no judged claims and is not the caller's account."""
+        if not self.is_account:
+            self.require_told(what, "")
+
     def require_told(self, what: str, instead: str) -> str:
         """Return the id of the space, or refuse a space without judged claims.
 
@@ -193,7 +198,7 @@ class Desk:
 
 
 _KINDS: Final = {
-    SpaceKind.ACCOUNT: "your account of documents and records",
+    SpaceKind.ACCOUNT: "your own account",
     SpaceKind.PROJECT: "a project of a catalog",
     SpaceKind.MULTIVERSE: "a group of spaces",
     SpaceKind.UNIVERSE: "a single space",
@@ -311,16 +316,13 @@ def wanted(arguments: Arguments) -> Wanted:
     """Read the requested page from the arguments.
 
     Raises:
-        InvalidInput: `cursor.malformed` or `limit.out-of-range`.
+        InvalidInput: `cursor.malformed`.
     """
     cursor = arguments.get("cursor", "0")
     if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 9:  # noqa: PLR2004
         message = f"/cursor {cursor[:20]!r} is not the next of an earlier reply. Omit it to begin."
         raise InvalidInput("cursor.malformed", message, path="/cursor")
-    limit = int(arguments.get("limit", PAGE_DEFAULT))
-    if not 1 <= limit <= PAGE_MAX:
-        message = f"/limit is {limit}; it must be between 1 and {PAGE_MAX}."
-        raise InvalidInput("limit.out-of-range", message, path="/limit", maximum=PAGE_MAX)
+    limit = min(max(int(arguments.get("limit", PAGE_DEFAULT)), 1), PAGE_MAX)
     return Wanted(limit=limit, offset=int(cursor), full=bool(arguments.get("full")))
 
 

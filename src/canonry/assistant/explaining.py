@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any, Final
 
@@ -212,8 +212,11 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
     end = await desk.time(arguments, "to", end_of_day=True)
     if desk.is_account:
         desk.require_now(arguments, *TIMES)
-        return await _dates(desk, entity, start, end, page)
-    space = desk.require_told("Timelines", "Use get to read a row of a catalog.")
+        if desk.space.opened is None:
+            return fitted((), page, 0, "timeline")
+    else:
+        desk.require_told("Timelines", "Use get to read a row of a catalog.")
+    space = desk.space.id
     window = Window(
         entity_ids=() if entity is None else (entity.id,),
         start=start,
@@ -229,7 +232,13 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
         if each.ends:
             row |= {"when": row.pop("until", "undated"), "how": "ended"}
             row.pop("ended", None)
-    reply = fitted(rows, page, found.total, "timeline")
+    dates: Sequence[Row] = ()
+    total = found.total
+    if desk.is_account:  # the dates of records follow what was told
+        left = replace(page, offset=max(0, page.offset - found.total))
+        dates, count = await _dates(desk, entity, start, end, left)
+        total += count
+    reply = fitted([*rows, *dates][: page.limit], page, total, "timeline")
     if found.truncated:
         reply["more"] = "The search stopped before the end. Narrow it with `from` and `to`."
     return reply
@@ -237,8 +246,8 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
 
 async def _dates(
     desk: Desk, entity: Entity | None, start: Instant | None, end: Instant | None, page: Wanted
-) -> Reply:
-    """List the dates in the records of the account, newest first."""
+) -> tuple[list[Row], int]:
+    """Return the dates in the records of the account, newest first, and their number."""
     query = TimelineQuery(start=start, end=end, limit=page.limit, offset=page.offset)
     found = await list_timeline(desk.canon, desk.caller, query)
     entities = await survivors_of(desk.canon, desk.caller, found.items)
@@ -254,12 +263,12 @@ async def _dates(
                     "source": event.source_id,
                 }
             )
-    return fitted(rows, page, found.total, "timeline")
+    return rows, found.total
 
 
 async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """List the changes of one space; of several, in order of time with an instant as cursor."""
-    since = _since(arguments.get("since"))
+    since = _since(arguments.get("since"), canon)
     if "after" in since:
         desks = [await desk_of(canon, caller, arguments)]
     else:
@@ -296,7 +305,7 @@ async def _differences(desks: Sequence[Desk], arguments: Arguments) -> Row:
         return {}
     known = arguments.get(AS_KNOWN_AT) if since is None else since
     if since is not None and not since.isdecimal():
-        known = render_instant(recorded_time(since, path="/since"))
+        known = render_instant(_since(since, desks[0].canon)["since"])
     first = filled({AT: at, AS_KNOWN_AT: known})
     rows: list[Row] = []
     truncated = False
@@ -313,7 +322,9 @@ async def _differences(desks: Sequence[Desk], arguments: Arguments) -> Row:
 async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     canon, caller = desk.canon, desk.caller
     page = wanted({name: arguments[name] for name in ("limit", "full") if name in arguments})
-    query = ChangeQuery(space=desk.space.id, limit=page.limit, **_since(arguments.get("since")))
+    query = ChangeQuery(
+        space=desk.space.id, limit=page.limit, **_since(arguments.get("since"), canon)
+    )
     found = await list_changes(canon, caller, query)
     seen = canon.seen_by(caller)
     names = await seen.roots(i for each in found.things.values() for i in named_in(each))
@@ -329,12 +340,12 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     return reply
 
 
-def _since(text: str | None) -> dict[str, Any]:
+def _since(text: str | None, canon: Canon) -> dict[str, Any]:
     if text is None:
         return {}
     if text.isascii() and text.isdecimal() and len(text) < 16:  # noqa: PLR2004 - as a position
         return {"after": Position(int(text))}
-    return {"since": recorded_time(text, path="/since")}
+    return {"since": recorded_time(text, path="/since", now=canon.clock.now())}
 
 
 def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row:
@@ -416,6 +427,12 @@ _BRIEF: Final = tomllib.loads(files(__package__).joinpath("brief.toml").read_tex
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     desks = await desks_of(canon, caller, arguments, "of")
+    heads = {each.space.name: await each.canon.ledger.head(each.space.id) for each in desks}
+    return {**await _write_brief(desks, arguments), "position": heads}
+
+
+async def _write_brief(desks: Sequence[Desk], arguments: Arguments) -> Reply:
+    """Return the brief about a scene, an entity or a question."""
     budget = int(arguments.get("tokens", TOKENS))
     of, question = arguments.get("of"), arguments.get("question")
     if of is None and question is None:

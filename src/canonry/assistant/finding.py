@@ -10,7 +10,7 @@ from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
 from canonry.assistant.reviewing import WAITING
-from canonry.assistant.rows import Row, cut, filled, fitted, row_of, rows_of
+from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, row_of, rows_of
 from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
 from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.proposals import list_proposals
@@ -35,6 +35,7 @@ from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
+from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
@@ -67,7 +68,7 @@ async def looked_for(
             text=text,
             kinds=kinds or frozenset(FoundKind),
             about=frozenset() if entity is None else family_of(entity),
-            entity_type=arguments.get("type"),
+            entity_type=_type_in(desk, arguments),
             taken_back=True,
             limit=page.offset + page.limit + 1,
         )
@@ -293,7 +294,8 @@ async def _kind(
     page: Any
     match kind:
         case FoundKind.ENTITY:
-            about = EntityQuery(entity_type=arguments.get("type"), level=level, **asked)
+            typed = _type_in(desk, arguments)
+            about = EntityQuery(entity_type=typed, level=level, **asked)
             page = await query_entities(canon, caller, about, universe_id=space)
         case FoundKind.FACT:
             facts = FactQuery(level=level, **asked)
@@ -312,6 +314,12 @@ async def _kind(
         case _:
             return (), 0
     return page.items, page.total
+
+
+def _type_in(desk: Desk, arguments: Arguments) -> str | None:
+    """Return the type of entities to find: in a space of judged claims, the nearest of the six."""
+    given: str | None = arguments.get("type")
+    return given if given is None or not desk.space.told else narrative_type(given).value
 
 
 async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -380,7 +388,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
         fields = {n: e for n, e in read.shown.fields.items() if e is not None or n not in raw}
         says = described(read.shown)
     else:
-        fields = dict(entity.properties)
+        fields = fields_of(entity)
     row = row_of(entity, {}, {}, full=page.full)
     row["says"] = cut(entity.description if says is None else says, page.full)
     also = [name for name in entity.aliases if name != entity.name]
@@ -464,7 +472,7 @@ async def _spaces(canon: Canon, caller: Caller, word: str, offset: int, limit: i
 async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
     query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
     page = await list_entities(canon, caller, None, query)
-    return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
+    return [(each.id, f"{each.name} ({each.shown_type})") for each in page.items], page.total
 
 
 SHELVES: Final[Mapping[str, Shelf]] = {

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from canonry.assistant.aliases import claim_by_kind
 from canonry.assistant.claims import (
     KINDS,
     UPKEPT,
@@ -11,8 +12,11 @@ from canonry.assistant.claims import (
     ClaimReading,
     briefly,
     evidence_of,
+    in_numbers_of_claims,
     in_short,
     in_words_of_claims,
+    is_entity,
+    is_recorded,
     record_claims,
     require_members,
     restated,
@@ -42,8 +46,8 @@ from canonry.log.items.proposals import Grade, Proposal, ProposalDraft, Proposal
 from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.observing import ids_in
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
-from canonry.values.errors import InvalidInput, NotAllowed
-from canonry.values.json_values import encode_json
+from canonry.values.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.values.json_values import encode_json, folded
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 _NAMED_MAX: Final = 3
@@ -177,15 +181,54 @@ _DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
 async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     desk = await desk_of(canon, caller, arguments, "evidence", "claims/evidence", "claims/of")
     desk.require_writable()
-    claims = arguments["claims"]
+    claims = [claim_by_kind(each) for each in arguments["claims"]]
     for n, claim in enumerate(claims):
         require_members(claim, n)
-    if arguments.get("dry_run") and arguments.get("said") is not None:
-        message = "A dry run does not record /said. Omit it, or tell the words first and cite them."
-        raise InvalidInput("claim.dry-said", message, path="/said")
     if desk.is_account:
-        return await record_claims(desk, claims, arguments)
+        return await _claim_in_account(desk, claims, arguments)
     return await _proposing_told(desk, claims, arguments)
+
+
+async def _claim_in_account(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments
+) -> Reply:
+    """Record entities and their fields, and let the rules judge all other claims."""
+    for n, claim in enumerate(claims):
+        if "for" in claim:
+            message = f"/claims/{n}/for: only you can read your account. Omit /for."
+            raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
+    new = {folded(one["name"]): n for n, one in enumerate(claims) if one["kind"] == "entity"}
+    own = [n for n, one in enumerate(claims) if await is_recorded(desk, one, new)]
+    told = [n for n in range(len(claims)) if n not in own]
+    if not told:
+        return await record_claims(desk, claims, arguments)
+    dry = {**arguments, "dry_run": True}
+    if own:  # an error writes nothing, so that all claims are tried first
+        unknown = [n for n in new.values() if not await is_entity(desk, claims[n]["name"])]
+        first = told if "retcon" in {claims[n]["kind"] for n in told} else [*unknown, *told]
+        with in_numbers_of_claims(first):
+            judged = await _proposing_told(desk, [claims[n] for n in first], dry)
+        judged["verdicts"] = judged["verdicts"][-len(told) :]
+    with in_numbers_of_claims(own):
+        only = {name: each for name, each in arguments.items() if name != "said"}
+        recorded = await record_claims(desk, [claims[n] for n in own], only) if own else {}
+    if not own or not arguments.get("dry_run"):
+        with in_numbers_of_claims(told):
+            judged = await _proposing_told(desk, [claims[n] for n in told], arguments)
+    return _together(recorded, judged, [*own, *told])
+
+
+def _together(recorded: Row, judged: Row, numbers: Sequence[int]) -> Row:
+    """Return the replies about recorded and judged claims as one; `numbers` orders their rows."""
+    rows = [*recorded.get("verdicts", ()), *judged["verdicts"]]
+    ordered = [row for _, row in sorted(zip(numbers, rows, strict=True), key=lambda one: one[0])]
+    texts = {
+        name: " ".join(filter(None, (judged.get(name), recorded.get(name))))
+        for name in ("note", "hint")
+    }
+    good = sum(row["verdict"] == "accepted" for row in rows)
+    counts: Row = {"accepted": good, "of": len(rows), "verdicts": ordered}
+    return filled({"note": texts["note"]}) | {**judged, **counts} | filled(texts)
 
 
 async def _proposing_told(
@@ -199,6 +242,9 @@ async def _proposing_told(
     if said is None and not dry:  # the reasons of corrections are evidence, too
         reasons = (one.get("says") for one in claims if one["kind"] == "correction")
         said = " ".join(dict.fromkeys(filter(None, reasons))) or None
+    if said is None and desk.is_account and not any("evidence" in e for e in (arguments, *claims)):
+        most = canon.policy.limits.snippet  # the word of the owner is evidence
+        said = "\n".join(map(briefly, claims))[:most]
     if any(claim["kind"] in UPKEPT for claim in meant):
         return await _upkeep(desk, meant, cited, said, dry=dry)
     reading = ClaimReading(desk, cited)
@@ -210,7 +256,7 @@ async def _proposing_told(
             told = ({"audience": list(each) or "everyone"} for each in readers)
             pairs = zip(suggestions, told, strict=True)
             suggestions = [replace(e, content={**e.content, **own}) for e, own in pairs]
-        decides = caller.actor.agent_type in KEEPERS
+        decides = desk.is_account or caller.actor.agent_type in KEEPERS
         asked = ProposeRequest(
             suggestions=suggestions,
             words=None if said is None else _words(desk, said, narrowest(readers)),
@@ -227,7 +273,7 @@ async def _proposing_told(
     fallen = [i for one in proposals if decides and not dry for i in _over(one)]
     if fallen and (more := await judge_waiting(desk, fallen)):
         reply["judged_again"] = more
-    cited_by = [one.evidence for one in proposals]
+    cited_by = [evidence if dry else one.evidence for one in proposals]
     hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
@@ -244,6 +290,8 @@ async def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Eviden
     if "authority" in arguments:
         return Authority(arguments["authority"])
     own = Authority.GM if desk.caller.actor.agent_type in KEEPERS else Authority.PLAYER
+    if desk.is_account and not evidence:
+        return Authority.GM
     written = bool(evidence) and all(each.kind in _DOCUMENTS for each in evidence)
     if await _is_only_said(desk, evidence):
         own = Authority.PLAYER
@@ -383,7 +431,7 @@ async def _upkeep(
     if not ids:
         asked = await _asked(desk, claims, cited, said)
         ids = () if dry else await ask_upkeep(desk.canon, asking, desk.space.id, asked)
-    decides = desk.caller.actor.agent_type in KEEPERS
+    decides = desk.is_account or desk.caller.actor.agent_type in KEEPERS
     verdict = "accepted" if decides else "needs review"
     rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
     for n, proposal_id in enumerate(ids):

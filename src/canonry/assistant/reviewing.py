@@ -15,12 +15,14 @@ from canonry.canon.canonization.change_audience import Kept, change_audience
 from canonry.canon.canonization.decide_proposals import waive_conflict
 from canonry.canon.canonization.proposals import KeeperVerdict, evaluate_proposal, list_proposals
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
+from canonry.canon.commands.forget_statements import forget_statements
 from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
 from canonry.canon.judging.contents import NOBODY
 from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.commit_change import answered
 from canonry.canon.session.lookup import Account, require, within_account
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import THING_KINDS
@@ -106,10 +108,14 @@ _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
 _ENDED: Final = "ended by decision"
+_FORGOTTEN: Final = "forgotten at the caller's wish"
+_BRING_BACK: Final = (
+    'To bring it back, decide undo, of=["{}"]. The operator\'s rule of retention erases it later.'
+)
 _REVIEWED: Final = "needs review"
 _FEW: Final = 3
 _LISTS: Final = ("waiting", "duplicates", "unclear")
-_BOTH: Final = "For complete lists, call review with what=duplicates or what=unclear."
+_BOTH: Final = "For complete lists, call review with what=pending, duplicates or unclear."
 
 
 async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -128,12 +134,17 @@ async def _waits(desk: Desk, arguments: Arguments) -> Row:
     if what == "duplicates" or (what is None and not desk.space.told):
         reply = await _duplicates(desk, arguments)
         if desk.is_account and what is None:
-            unclear = await unclear_values(desk, replace(page, limit=_FEW, offset=0))
-            if unclear["unclear"]:
-                reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
+            few = replace(page, limit=_FEW, offset=0)
+            unclear = (await unclear_values(desk, few))["unclear"]
+            waiting = (await _listed(desk, few, frozenset(Ask)))["waiting"]
+            if unclear or waiting:
+                reply |= filled({"unclear": unclear, "waiting": waiting}) | {"hint": _BOTH}
         return reply
-    desk.require_told("Proposals", "Call review with what=duplicates to check your account.")
-    asks = _ASKS[what] if what is not None else frozenset(Ask)
+    desk.require_judged("Proposals")
+    return await _listed(desk, page, _ASKS[what] if what is not None else frozenset(Ask))
+
+
+async def _listed(desk: Desk, page: Wanted, asks: frozenset[Ask]) -> Row:
     query = ProposalQuery(types=WAITING, asks=asks, limit=page.limit, offset=page.offset)
     found = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
     said = await rows_of(desk, found.items)
@@ -204,7 +215,7 @@ async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
-    desk.require_told("Proposals", "Correct records with propose.")
+    desk.require_judged("Proposals")
     found = [await desk.thing(each, Proposal, path=f"/of/{n}") for n, each in enumerate(of)]
     return [each for each in found if isinstance(each, Proposal)]
 
@@ -365,9 +376,10 @@ def _own_word(desk: Desk) -> Authority:
 
 
 async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    desk.require_told("Retcons", "Propose a correction of the field.")
     (one,) = _exactly(of, 1)
     thing = await desk.thing(one, Fact, Event, Relation, Entity, Scene, path="/of/0")
+    if not desk.is_account or isinstance(thing, Entity):
+        desk.require_told("Retcons of records", "Propose a correction of the field.")
     reason = _reason(arguments, "why it was never true")
     if isinstance(thing, Scene):
         taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
@@ -386,6 +398,21 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return filled({**fell, "rested_on_it": rests[:_SHOWN], "verdicts": more})
 
 
+async def _forget(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    desk.require_judged("Statements")
+    done = await answered(desk.canon, step(desk.caller, "withdraw"), desk.space.id)
+    forgotten = None if done is None else done.id
+    if forgotten is None:
+        kinds = (Fact, Event, Relation)
+        found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
+        things = [each for each in found if isinstance(each, kinds)]
+        retcon = Retcon(reason=arguments.get("reason") or _FORGOTTEN, authority=_own_word(desk))
+        where = desk.canon, desk.caller, desk.space.id
+        forgotten = (await forget_statements(*where, things, retcon)).commit_id
+    note = f"Forgotten: {len(of)} of {len(of)}."
+    return {"note": note, "id": forgotten, "hint": _BRING_BACK.format(forgotten)}
+
+
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_told("Secrets", "Only you can read your account.")
     (one,) = _exactly(of, 1)
@@ -399,7 +426,8 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     (one,) = _exactly(of, 1)
     caller, kinds = desk.caller, (Relation, Entity) if desk.is_account else (Relation,)
     relation = await desk.thing(one, *kinds, path="/of/0")
-    if desk.is_account and getattr(relation, "rel_type", "") == DIFFERENT_FROM:
+    judged = isinstance(relation, Relation) and relation.proposal_id is not None
+    if desk.is_account and (judged or getattr(relation, "rel_type", "") == DIFFERENT_FROM):
         caller = within_account(caller)
     else:
         desk.require_told("Ends of relations", "Propose a correction of the field.")
@@ -420,6 +448,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
     "separate": _separate,
     "split": _split,
     "retcon": _retcon,
+    "forget": _forget,
     "reveal": _reveal,
     "end": _end,
     "read": _read,

@@ -14,7 +14,13 @@ from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
-from canonry.log.schemas.narrative import DESCRIPTION, FRAGMENT_PREFIX, policy_of
+from canonry.log.schemas.narrative import (
+    DESCRIPTION,
+    FRAGMENT_PREFIX,
+    OWN_TYPE,
+    own_type,
+    policy_of,
+)
 from canonry.recall.usecases.find_passages import when_said
 from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.search import relation_text
@@ -140,7 +146,7 @@ def _said(  # noqa: PLR0911 - one case a kind
         case Entity():
             said = thing.description or _properties_said(thing, full)
             tags = list(thing.state_tags)
-            return {"name": thing.name, "type": thing.entity_type, "tags": tags} | _cut(said, full)
+            return {"name": thing.name, "type": thing.shown_type, "tags": tags} | _cut(said, full)
         case Fact():
             held = {"from": _time(thing.time_ref), "until": _time(thing.ends_at)}
             gone = {"ended": True} if thing.superseded and thing.ends_at is None else {}
@@ -215,7 +221,8 @@ def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing])
         case ProposalType.EVENT:
             said = content.get("title")
         case ProposalType.ENTITY:
-            said = f"{content.get('name')} ({content.get('entity_type')})"
+            kind = (content.get("properties") or {}).get(OWN_TYPE) or content.get("entity_type")
+            said = f"{content.get('name')} ({kind})"
         case ProposalType.RELATIONSHIP:
             said = f"{called('from_entity_id')} {content.get('rel_type')} {called('to_entity_id')}"
         case ProposalType.STATE_CHANGE:
@@ -274,7 +281,13 @@ def properties_of(entity: Entity) -> dict[str, Any]:
         if name.startswith(FRAGMENT_PREFIX)
     }
     own = {DESCRIPTION: entity.description} if entity.description else {}
-    return {**raw, **entity.properties, **own}
+    return {**raw, **fields_of(entity), **own}
+
+
+def fields_of(entity: Entity) -> dict[str, Any]:
+    """Return the properties of an entity without the type that it was given."""
+    typed = own_type(entity.entity_type, entity.properties)
+    return {n: each for n, each in entity.properties.items() if n != OWN_TYPE or not typed}
 
 
 def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above

@@ -25,7 +25,7 @@ _HOLDS: Final = {
     SpaceKind.WORLD: "an online world with judged claims and locations",
     SpaceKind.MULTIVERSE: "other spaces",
     SpaceKind.PROJECT: "a read-only catalog",
-    SpaceKind.ACCOUNT: "your own documents and records",
+    SpaceKind.ACCOUNT: "your own facts, documents and records",
 }
 
 

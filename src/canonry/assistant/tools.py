@@ -5,9 +5,13 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
+from canonry.assistant.aliases import understood
+from canonry.assistant.desk import PAGE_MAX
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
-from canonry.gateway.tool import Run, Schema, Tool
+from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool
 
 _ENTRIES: Final[Mapping[str, Any]] = tomllib.loads(
     files(__package__).joinpath("tools.toml").read_text("utf-8")
@@ -40,11 +44,26 @@ def canon_tool(
         input_schema=_arguments(entry, choices),
         output_schema=_reply(entry),
         roles=roles,
-        run=run,
+        run=_within_limit(run) if "limit" in entry.get("shared", ()) else run,
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
         limits=limits,
+        mend=understood,
     )
+
+
+def _within_limit(run: Run) -> Run:
+    """Return the same reading, whose reply says if a page has another size than `limit`."""
+
+    async def read(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        reply = await run(canon, caller, arguments)
+        asked = arguments.get("limit", PAGE_MAX)
+        if 1 <= asked <= PAGE_MAX:
+            return reply
+        note = f"/limit is {asked}; a page has 1 to {PAGE_MAX} rows."
+        return {**reply, "hint": " ".join(filter(None, (note, reply.get("hint"))))}
+
+    return read
 
 
 def _arguments(entry: Mapping[str, Any], choices: Mapping[str, Iterable[str]]) -> Schema:

@@ -6,8 +6,12 @@ from canonry.assistant import FACE, explaining, finding, proposing, reviewing, s
 from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
 from canonry.assistant.finding import RESOURCES, SHELVES
 from canonry.gateway.replies import DialectTable
-from canonry.gateway.tool import Toolset
+from canonry.gateway.tables import read_prompts
+from canonry.gateway.tool import PromptArgument, Toolset
 
+_ABOUT: Final = PromptArgument(
+    name="about", description="Name of a person, an item, a topic or a space; default everything"
+)
 _DIALECT: Final = DialectTable.of(__package__)
 
 CANON: Final = Toolset(
@@ -32,5 +36,6 @@ CANON: Final = Toolset(
         "proposal.of-a-scene": "Use tell with end_scene to close a scene.",
     },
     resources=RESOURCES,
+    prompts=read_prompts(__package__, EVERYBODY, _ABOUT, "It is about {}."),
     shelves=SHELVES,
 )

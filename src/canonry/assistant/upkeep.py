@@ -18,8 +18,8 @@ from canonry.canon.session.lookup import (
     require,
     require_all,
     require_evidence,
+    require_judged,
     require_same_space,
-    require_universe,
 )
 from canonry.log.entries import Made, ProposalDecided
 from canonry.log.folding import thing_key
@@ -38,7 +38,7 @@ async def ask_upkeep(
     canon: Canon, caller: Caller, universe_id: str, asked: Sequence[Suggestion]
 ) -> Sequence[ProposalId]:
     """Stage the changes as proposals in one commit; the ids are in the same order."""
-    space = (await require_universe(canon, caller, universe_id)).id
+    space = (await require_judged(canon, caller, universe_id)).id
 
     async def prepare(new_id: NewId) -> Change:
         ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(asked)))

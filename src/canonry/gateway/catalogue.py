@@ -344,7 +344,9 @@ def _offered_tool(toolset: Toolset, tool: Tool, limits: Limits) -> Offer[Tool]:
     if tool.times:  # they are not listed, so that a contract stays as it is published
         times = {name: _TIMES[name] for name in tool.times}
         schema = {**schema, "properties": {**times, **schema["properties"]}}
-    check = compiled_when_called(schema, exact=tool.exact)
+    example = tool.description.partition(EXAMPLE)[2].rstrip(".")
+    choices: dict[str, Any] = {"mend": tool.mend, "example": f"{tool.name} {example}"}
+    check = compiled_when_called(schema, exact=tool.exact, **(choices if example else {}))
     return Offer(
         kind="call",
         toolset=toolset,
@@ -360,6 +362,8 @@ def _offered_tool(toolset: Toolset, tool: Tool, limits: Limits) -> Offer[Tool]:
     )
 
 
+EXAMPLE: Final = "Example: "
+"""The word before the example of a call, with which a description may end."""
 _TIMES: Final[Mapping[str, Schema]] = {
     AT: {"type": "string", "maxLength": NAME_MAX},
     AS_KNOWN_AT: {"type": ["string", "integer"], "minimum": 0, "maximum": 2**53},

@@ -51,7 +51,15 @@ from canonry.gateway.replies import (
     obj,
     optional,
 )
-from canonry.gateway.tool import ANYONE, Arguments, ReadResource, Resource, Schema
+from canonry.gateway.tool import (
+    ANYONE,
+    Arguments,
+    Prompt,
+    PromptArgument,
+    ReadResource,
+    Resource,
+    Schema,
+)
 from canonry.values.policy import TextLimits
 
 KINDS: Final[Mapping[str, Field]] = {
@@ -233,6 +241,23 @@ class FieldTable:
 def _read(package: str, name: str) -> Mapping[str, Any]:
     file = files(package).joinpath(name)
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def read_prompts(
+    package: str, roles: frozenset[str], argument: PromptArgument, ending: str
+) -> tuple[Prompt, ...]:
+    """Return the prompts in `prompts.toml` of a package; a given argument adds an `ending`."""
+
+    def prompt(name: str, title: str, description: str, text: str) -> Prompt:
+        def render(arguments: Mapping[str, str]) -> str:
+            given = arguments.get(argument.name)
+            return text if given is None else f"{text}\n\n{ending.format(given)}"
+
+        told = {"name": name, "title": title, "description": description}
+        return Prompt(**told, roles=roles, arguments=(argument,), render=render)
+
+    texts = _read(package, "prompts.toml")
+    return tuple(prompt(name, **each) for name, each in texts.items())
 
 
 def _source(written: str, *, filled: bool) -> str | Read:

@@ -84,7 +84,7 @@ class Tool:
     server's, but no call takes longer than the operator allows; `per_minute` is the published rate
     per user. `app` is the resource that shows its replies, in clients that can. `published` are the
     arguments of a server for the contract alone. With `exact`, a value of another type is refused
-    and not converted.
+    and not converted. `mend` returns wrong arguments in the words of the schema.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Tool:
     app: str | None = None
     published: PublishedArguments | None = None
     exact: bool = False
+    mend: Callable[[Arguments, Schema], dict[str, Any]] | None = None
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
 
 

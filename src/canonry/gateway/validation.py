@@ -1,9 +1,11 @@
 """Check arguments against the compiled schema of a tool, and fill in defaults.
 
-Two unambiguous mistakes of models are corrected: null for an optional argument, and a number in a
-text where the schema wants a number. An exact schema corrects nothing.
+Unambiguous mistakes of models are corrected: null for an optional argument, a number, list or
+object written as a text, one value for a list, and a list with one value for this value. A toolset
+may correct more. An exact schema corrects nothing.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -33,15 +35,20 @@ _NUMBERS: Final[Mapping[str, tuple[re.Pattern[str], Callable[[str], int | float]
     "number": (_DECIMAL, float),
 }
 """Type -> function that reads a text as a number without loss."""
+_TYPES: Final[Mapping[str, type]] = {"array": list, "object": dict, "string": str}
+_JSON_MAX: Final = 100_000
+"""The most characters of a text that is read as a list or an object."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
 
 
 Given = dict[str, Any]
+Mend = Callable[[Mapping[str, Any], Schema], Given]
+"""Returns wrong arguments under the names and with the values that a schema has."""
 
 
-def compiled_when_called(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
+def compiled_when_called(schema: Schema, **choices: Any) -> Callable[[Given], Given]:
     """Compile the check at its first call, because few of many tools are ever called."""
-    compiled = cache(partial(compile_arguments, schema, exact=exact))
+    compiled = cache(partial(compile_arguments, schema, **choices))
 
     def check(arguments: Given) -> Given:
         return compiled()(arguments)
@@ -49,12 +56,15 @@ def compiled_when_called(schema: Schema, *, exact: bool = False) -> Callable[[Gi
     return check
 
 
-def compile_arguments(schema: Schema, *, exact: bool = False) -> Callable[[Given], Given]:
+def compile_arguments(
+    schema: Schema, *, exact: bool = False, mend: Mend | None = None, example: str = ""
+) -> Callable[[Given], Given]:
     """Return a function that checks arguments against `schema` and fills in defaults.
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
     declare are refused. If the check is `exact`, a value of another type is refused and not
-    converted. The given arguments are never changed; a default value is shared between calls and
+    converted; otherwise `mend` corrects wrong arguments, by default `mended`. Errors end with the
+    `example`. The given arguments are never changed; a default value is shared between calls and
     must not be changed either.
 
     The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
@@ -73,11 +83,11 @@ def compile_arguments(schema: Schema, *, exact: bool = False) -> Callable[[Given
 
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
-            arguments = arguments if exact else mended(arguments, schema)
+            arguments = arguments if exact else (mend or mended)(arguments, schema)
             if exact or not is_valid(arguments):
                 begun = _begun(arguments)
                 explained = arguments if is_valid(begun) else begun
-                raise _refusal(validator.iter_errors(explained), schema)
+                raise _refusal(validator.iter_errors(explained), schema, example)
         return arguments if fill is None else fill(arguments)
 
     return check
@@ -118,13 +128,17 @@ def _is_instant(text: str) -> bool:
 
 
 def mended(value: Any, schema: Any) -> Any:
-    """Return the value without superfluous nulls, and with numbers for numeric texts."""
+    """Return the value without superfluous nulls, and in the type that the schema has."""
     if not isinstance(schema, Mapping):
         return value
     kind = schema.get("type")
-    if isinstance(value, str) and isinstance(kind, str) and kind in _NUMBERS:
-        form, number = _NUMBERS[kind]
-        return number(value) if form.fullmatch(value) else value
+    if isinstance(value, str) and isinstance(kind, str) and kind != "string":
+        value = _read(value, kind)
+    inner = schema.get("items")
+    if kind == "array" and isinstance(inner, Mapping) and not isinstance(value, list):
+        value = [value] if isinstance(value, _TYPES.get(inner.get("type", "string"), ())) else value
+    if kind == "string" and isinstance(value, list) and len(value) == 1:
+        value = value[0] if isinstance(value[0], str) else value
     if isinstance(value, list):
         return [mended(each, schema.get("items")) for each in value]
     properties = schema.get("properties")
@@ -136,6 +150,20 @@ def mended(value: Any, schema: Any) -> Any:
         for name, each in value.items()
         if each is not None or name in required or _takes_null(properties.get(name))
     }
+
+
+def _read(text: str, kind: str) -> Any:
+    """Return a text as the number, boolean, list or object that it writes, if it does."""
+    if kind in _NUMBERS:
+        form, number = _NUMBERS[kind]
+        return number(text) if form.fullmatch(text) else text
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text.casefold(), text)
+    try:
+        read = json.loads(text) if text.startswith(("[", "{")) and len(text) <= _JSON_MAX else text
+    except (ValueError, RecursionError):
+        return text
+    return read if isinstance(read, _TYPES.get(kind, ())) else text
 
 
 def _takes_null(schema: Any) -> bool:
@@ -194,7 +222,7 @@ def _filling_value(schema: Schema) -> Callable[[Any], Any] | None:
     return None
 
 
-def _refusal(errors: Any, schema: Schema) -> InvalidInput:
+def _refusal(errors: Any, schema: Schema, example: str) -> InvalidInput:
     problems = [each for error in islice(errors, _WEIGHED) for each in _problems(error, schema)]
     order = {name: place for place, name in enumerate(schema.get("properties", ()))}
     problems.sort(key=lambda problem: _place(problem, order))
@@ -204,7 +232,8 @@ def _refusal(errors: Any, schema: Schema) -> InvalidInput:
     details: dict[str, Any] = {"path": path, "keyword": keyword}
     if further:
         details["problems"] = further
-    return InvalidInput(code, f"Invalid arguments{spot}: {message}", **details)
+    more = f". For example: {example}" if example else ""
+    return InvalidInput(code, f"Invalid arguments{spot}: {message}{more}", **details)
 
 
 def _place(problem: tuple[str, str, str, str], order: Mapping[str, int]) -> tuple[int, int]:

@@ -109,7 +109,7 @@ async def test_claims_of_an_account_are_refused_before_any_of_them_is_written() 
     ]
 
     told = [error["details"]["path"] for error in refused]
-    assert told == ["/claims/1/type", "/claims/1/of", "/claims/1/name"]
+    assert told == ["/claims/1/to", "/claims/1/of", "/claims/1/name"]
     assert (await desk.call("find", space="account"))["found"] == []
 
 

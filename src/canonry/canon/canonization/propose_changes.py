@@ -31,11 +31,17 @@ from canonry.canon.session.commit_change import (
     for_its_audience,
     made_before,
 )
-from canonry.canon.session.lookup import keys_of_evidence, require_all, require_universe
+from canonry.canon.session.lookup import (
+    account_of,
+    keys_of_evidence,
+    opened,
+    require_all,
+    require_judged,
+)
 from canonry.canon.session.snippets import QuotedWords, WordsKept, words_kept
 from canonry.canon.session.spoken_times import in_words
 from canonry.language.reading.reading import is_planned
-from canonry.log.commits import Position, stamped
+from canonry.log.commits import ORIGIN, Position, stamped
 from canonry.log.entries import Entry, Made, Thing
 from canonry.log.items.proposals import Proposal, ProposalDraft
 from canonry.log.items.scenes import Scene, Turn
@@ -80,7 +86,7 @@ async def propose_changes(
         Conflict: `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    universe = await require_universe(canon, caller, universe_id)
+    universe = await require_judged(canon, caller, universe_id)
     space = universe.id
 
     async def prepare(attempt: Attempt) -> Change[Sequence[Proposal]]:
@@ -120,8 +126,9 @@ class _Proposing:
         said = self.asked.words
         words = WordsKept() if said is None else await words_kept(canon, space, said)
         staged, reads = await self._staged(words)
+        new = opened(account_of(self.caller), {}) if self.universe.position == ORIGIN else ()
         made = [Made(thing=one) for one in (*words.made, *(draft for draft, *_ in staged))]
-        change = Change(entries=tuple(made), reads=reads)
+        change = Change(entries=(*new, *made), reads=reads)
         entries, more = await for_its_audience(canon, change, space, self.attempt)
         position, now = Position(self.attempt.position + 1), canon.clock.now()
         born = [stamped(e.thing, position, now) for e in entries if isinstance(e, Made)]

@@ -22,6 +22,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Attempt, Change, Receipt, commit_change
 from canonry.canon.session.paging import every_item
+from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.traversal import separated
 from canonry.canon.session.unversioned import UNDO_REACH
 from canonry.log import entries as log
@@ -104,14 +105,16 @@ def _calls(
             root, depth = undos.get(first, (first, 0))
             undos[one.id], last[root] = (root, depth + 1), one.id
     calls = {commits[0].id: commits for commits in groups.values()}
-    if log_end[0].position > 1:  # the first call may have begun further back
+    if log_end and log_end[0].position > 1:  # the first call may have begun further back
         calls.pop(log_end[0].id)
     gone = {root for root, undo in last.items() if undos[undo][1] % 2}
-    for (agent, user, tool, _), (begun, *_) in reversed(groups.items()):
+    for (agent, user, tool, _), group in reversed(groups.items()):
+        begun = group[0]
         root, depth = undos.get(begun.id, (begun.id, 0))
         mine = (agent, user) == (caller.actor.agent_id, caller.actor.user) and tool in TOOLS
         seen = caller.viewer.sees(entry_audience(begun.entries[0]))
-        meant = last.get(root) == undo_id if depth else undo_id is None and root not in gone
+        named = {None, *(one.id for one in group)}
+        meant = last.get(root) == undo_id if depth else undo_id in named and root not in gone
         if mine and seen and meant and root in calls:
             again = [one for one in log_end if undos.get(one.id) in {(root, n) for n in _AGAIN}]
             past, told = {*gone, *undos, root}, [*calls[CommitId(root)], *again]
@@ -154,13 +157,22 @@ class _Undoing:
         start = Position(self.commits[0].position - 1)
         self.before = await state.things_as_known_at(ids - self.made.keys(), start)
         drafts = [one for one in self.made.values() if self._is_there(one.id)]
-        sources = [one.id for one in drafts if isinstance(one, SourceDraft)]
+        sources = [one.id for one in drafts if _is_brought(one)]
         if self.redoes:
             entries = [again for entry in told for again in self._again(entry)]
-        elif withdraw is not None and sources:
-            entries = [*await withdraw(self.reason, sources, new_id)]
         else:
-            entries = [e for entry in reversed(told) for e in self._taken_back(entry)]
+            entries = []
+            judged = told
+            if withdraw is not None and sources:  # what a document tells goes with the document
+                entries += await withdraw(self.reason, sources, new_id)
+                gone = {one for entry in entries for one in ids_of(entry)}
+                rest = [
+                    e for commit in self.commits if not _records(commit) for e in commit.entries
+                ]
+                judged = [e for e in told if e in rest and gone.isdisjoint(ids_of(e))]
+                made = {e.thing.id for e in judged if isinstance(e, log.Made)}
+                drafts = [one for one in drafts if one.id in made]
+            entries += [e for entry in reversed(judged) for e in self._taken_back(entry)]
             entries += [each async for each in self._withdrawn(drafts)]
         if not entries:
             return ()
@@ -198,6 +210,9 @@ class _Undoing:
         """Yield the entries that retract one entry of the call."""
         own, to, reason = ids_of(entry)[0], entry_audience(entry), self.reason
         thing: Any = self.now.get(own)
+        if isinstance(thing, log.Tombstone) and own in self.made:
+            yield from self._brought_back(entry)
+            return
         if not self._is_there(own) and not hasattr(entry, "replaced_by"):
             return
         restored = partial(log.Restored, thing_id=own, audience=to)
@@ -216,10 +231,14 @@ class _Undoing:
             case log.FactSuperseded(superseded_by=by) | log.RelationEnded(superseded_by=by):
                 if by is None or "tag" in thing.properties:
                     yield resumed_item(thing, by, to)
-            case log.FactResumed() if "tag" in thing.properties:
+            case log.FactResumed(fallen=by) if "tag" in thing.properties or by in self.made:
                 was = self.before[own]
                 end = {"until": was.until, "superseded_by": was.superseded_by}
                 yield log.FactSuperseded(fact_id=thing.id, **end, audience=to)
+            case log.RelationResumed(fallen=by) if by in self.made:
+                was = self.before[own]
+                end = {"until": was.until, "superseded_by": was.superseded_by, "reason": reason}
+                yield log.RelationEnded(relation_id=thing.id, **end, audience=to)
             case log.EntitiesMerged(merged=gone):
                 yield from separated(self.now[gone], thing, reason).entries
             case log.EntitiesUnmerged(separated=one):
@@ -242,6 +261,14 @@ class _Undoing:
                 yield log.ScenePlaced(scene_id=thing.id, location_ref=None)
             case _:
                 return
+
+    def _brought_back(self, entry: log.Entry) -> Iterator[log.Entry]:
+        """Yield the entries that make a forgotten item again, which its commit keeps."""
+        if isinstance(entry, log.FactSuperseded | log.RelationEnded):
+            yield entry
+        elif isinstance(entry, log.Withdrawn):
+            buried = (e for e in entry.targets if isinstance(self.now.get(e), log.Tombstone))
+            yield from (log.Made(thing=self.made[one]) for one in buried if one in self.made)
 
     def _again(self, entry: log.Entry) -> Iterator[log.Entry]:
         """Yield the entries that do again what an undo took back."""
@@ -278,6 +305,17 @@ class _Undoing:
             standing = tuple(e.id for e in reversed(every) if e.id not in gone)
             widest = min((e.audience for e in said if e.entity_id == about), key=len)
             yield log.EntityRetold(entity_id=about, standing=standing, audience=widest)
+
+
+def _is_brought(draft: log.ThingDraft) -> bool:
+    """Tell whether a draft is a document, and not one of quoted words."""
+    return isinstance(draft, SourceDraft) and draft.doc_id != SAID_ID
+
+
+def _records(commit: Commit) -> bool:
+    """Tell whether a commit records a document or what one says."""
+    made = [entry.thing for entry in commit.entries if isinstance(entry, log.Made)]
+    return any(isinstance(one, ObservationDraft) or _is_brought(one) for one in made)
 
 
 def _without(thing: Any, **gone: Any) -> Mapping[str, Any]:

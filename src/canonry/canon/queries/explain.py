@@ -7,12 +7,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Veilable, stored
-from canonry.canon.session.lookup import (
-    commit_at,
-    require_all,
-    require_same_space,
-    require_universe,
-)
+from canonry.canon.session.lookup import commit_at, require_all, require_judged, require_same_space
 from canonry.canon.session.narrowing import narrowed
 from canonry.canon.session.paging import first_items, paged
 from canonry.canon.session.what_holds import is_current
@@ -317,7 +312,7 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
     if window.start is not None and window.end is not None and window.start > window.end:
         message = "The range ends before it starts. Swap start and end."
         raise InvalidInput("range.inverted", message, path="/start")
-    universe = await require_universe(canon, caller, universe_id)
+    universe = await require_judged(canon, caller, universe_id)
     entities = await require_all(canon, caller, Entity, window.entity_ids)
     require_same_space(universe.id, entities, path="/entity_ids")
     view = canon.viewpoint

@@ -28,10 +28,12 @@ from canonry.log.items.facts import Fact
 from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Source, entity_id_behind
 from canonry.log.schemas.identity_keys import look_mark, meant_by, other_form, part_mark
-from canonry.log.schemas.narrative import EntityType
+from canonry.log.schemas.narrative import EntityType, narrative_type
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.values.calendars.declaring import read_roughly
+from canonry.values.calendars.reckoning import GREGORIAN, RoughTime, span_of
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import folded, plain_signs
@@ -107,7 +109,7 @@ def begins_word_of(name: str, wanted: str) -> bool:
 
 def candidate(thing: Thing) -> str:
     """Format an item as a candidate in an error."""
-    kind = thing.entity_type if isinstance(thing, Entity) else THING_KINDS[type(thing)]
+    kind = thing.shown_type if isinstance(thing, Entity) else THING_KINDS[type(thing)]
     return f"{title_of(thing)} ({kind} {thing.id})".strip()
 
 
@@ -283,15 +285,21 @@ async def find_mentioned(
     text: str,
     also: Collection[str] = (),
     people: Collection[str] = (),
+    *,
+    of_records: bool = False,
 ) -> Mentions:
     """Find the entities that the text mentions.
 
     `also` are further folded names whose owners the caller knows. Those in `people` also match by a
-    part of the name.
+    part of the name. People who are records have no marks of parts: `of_records` finds them by the
+    first name.
     """
     written = names_written(text)
     keys = {each: part_mark(each.form) if each.part else each.form for each in written}
-    pages = await _identified(canon, space, dict.fromkeys(keys.values()))
+    pages = dict(await _identified(canon, space, dict.fromkeys(keys.values())))
+    if of_records and (parts := {f"{e.form} ": keys[e] for e in written if e.part}):
+        for form, page in (await _identified(canon, space, parts, begins=True)).items():
+            pages.setdefault(parts[form], _people(page))
     plain = plain_signs(text)
     found: dict[str, EntityId | None] = {}
     unclear: dict[str, Sequence[Entity | str]] = {}
@@ -339,6 +347,11 @@ async def _identified(
         spaces=frozenset((space,)), keys=tuple(keys), begins=begins, limit=CANDIDATES
     )
     return await canon.state.entities_identified(query) if query.keys else {}
+
+
+def _people(page: Page[Entity]) -> Page[Entity]:
+    people = [e for e in page.items if narrative_type(e.entity_type) is EntityType.CHARACTER]
+    return Page(items=people, total=len(people))
 
 
 def _bearers(
@@ -390,7 +403,9 @@ async def at_viewpoint(
     if isinstance(known, int) or (known is not None and _POSITION.fullmatch(known)):
         view = Viewpoint(known=Position(int(known)))
     elif known is not None:
-        view = Viewpoint(known_at=recorded_time(known, path="/as_known_at", end_of_day=True))
+        now = canon.clock.now()
+        known_at = recorded_time(known, path="/as_known_at", end_of_day=True, now=now)
+        view = Viewpoint(known_at=known_at)
     if (text := arguments.get(AT)) is not None:
         view = replace(view, **await _at(canon, caller, text, place))
     return narrowed(canon, view)
@@ -427,18 +442,27 @@ async def valid_time(
         InvalidInput: as `in_words`.
     """
     if place is None or _DATE.fullmatch(text):
-        return recorded_time(text, path=path, end_of_day=end_of_day)
+        return recorded_time(text, path=path, end_of_day=end_of_day, now=canon.clock.now())
     return await in_words(
         canon, caller, place, lambda read: read(text, path), to_end=end_of_day, ahead=False
     )
 
 
-def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
-    """Read a transaction time: RFC 3339, or a date as the beginning or the end of its day."""
-    if not _DATE.fullmatch(text):
+def recorded_time(
+    text: str, *, path: str, end_of_day: bool = False, now: Instant | None = None
+) -> Instant:
+    """Read a transaction time: RFC 3339, a date, or words if they can count from `now`.
+
+    A day or another span is its beginning, or its last instant at the `end_of_day`.
+    """
+    if _DATE.fullmatch(text):
+        start = parse_instant(f"{text}T00:00:00Z", path=path)
+        return Instant(start + DAY - 1) if end_of_day else start
+    if now is None:
         return parse_instant(text, path=path)
-    start = parse_instant(f"{text}T00:00:00Z", path=path)
-    return Instant(start + DAY - 1) if end_of_day else start
+    rough = read_roughly(text, GREGORIAN, RoughTime(start=now, toward=-1), path=path)
+    begin, end = span_of(rough, GREGORIAN)
+    return max(begin, Instant(end - 1)) if end_of_day else begin
 
 
 async def place_of(canon: Canon, caller: Caller, arguments: Mapping[str, Any]) -> Thing | None:

@@ -62,7 +62,10 @@ async def retracted_words(
         if not isinstance(thing, _WORDS):
             continue
         whole = by.get(thing.scene_id if isinstance(thing, Turn) else thing.source_id, ())
-        citing = [*by.get(thing.id, ()), *[e for e in whole if await _share(canon, thing, e) == 1]]
+        citing = [
+            *by.get(thing.id, ()),
+            *[e for e in whole if await share_of_words(canon, thing, e) == 1],
+        ]
         before = [one for one in citing if one.position != thing.position]
         undone = [one.id for one in before if await _is_undone(canon, one)]
         left = [one for one in citing if one.id not in undone]
@@ -89,7 +92,7 @@ async def _stated(
     return found
 
 
-async def _share(canon: Canon, words: Turn | Snippet, thing: Citing) -> float:
+async def share_of_words(canon: Canon, words: Turn | Snippet, thing: Citing) -> float:
     """Return the share of the significant words of an item, or of its names, in a passage."""
     text = getattr(thing, "statement", "") or getattr(thing, "title", "")
     if isinstance(thing, Relation):
@@ -123,7 +126,7 @@ async def is_cited(canon: Canon, words: Turn | Snippet, beside: Sequence[Citing]
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
             continue
         wrong = [each for each in beside if getattr(each, "replaced_by", None) == one.id]
-        shares = [await _share(canon, words, each) for each in (one, *wrong)]
+        shares = [await share_of_words(canon, words, each) for each in (one, *wrong)]
         if words.id in {each.ref for each in one.evidence} and shares[0] >= max(shares):
             return True
     return False

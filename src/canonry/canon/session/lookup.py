@@ -10,7 +10,7 @@ from canonry.canon.judging.relation_lines import opposed_tags
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import APART, Canon, Sight
 from canonry.canon.session.narrowing import require_there
-from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.commits import ORIGIN, Commit, Position, stamped
 from canonry.log.entries import THING_KINDS, Born, Made, Thing
 from canonry.log.folding import thing_key
 from canonry.log.items.entities import Entity
@@ -101,6 +101,23 @@ async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | Non
         return None
     found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
     return found[0] if found else None
+
+
+async def require_judged(canon: Canon, caller: Caller, space: str) -> Space:
+    """Return the universe with this id, or the caller's own account.
+
+    An account without commits has the position `ORIGIN`.
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    if space != caller.account:
+        return await require_universe(canon, caller, space)
+    known = await canon.within(caller.account).thing(space)
+    if known is not None:
+        return checked(Space, space, known)
+    (new,) = opened(account_of(caller), {})
+    return checked(Space, space, stamped(new.thing, ORIGIN, canon.clock.now()))
 
 
 def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> None:

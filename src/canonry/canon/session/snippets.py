@@ -81,8 +81,8 @@ def first_of(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int |
     return None
 
 
-_SAID: Final = "said"
-"""The id that the caller of `create_source` would give to such a document."""
+SAID_ID: Final = "said"
+"""The id that the caller of `create_source` would give to a document of quoted words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +147,9 @@ async def keep_words(
 def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
     """Return the document of words for these readers."""
     return SourceDraft(
-        id=SourceId(content_id(space, _SAID, *words.audience)),
+        id=SourceId(content_id(space, SAID_ID, *words.audience)),
         space=space,
-        doc_id=_SAID,
+        doc_id=SAID_ID,
         title=words.title,
         edition=None,
         origin=None,
@@ -162,5 +162,5 @@ def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
 async def _former_source(canon: Canon, space: SpaceId, words: QuotedWords) -> Source | None:
     """Return the document of words in a store of an earlier version, which chose another id."""
     sources = every_item(partial(canon.state.sources, space))
-    same = [e async for e in sources if (e.doc_id, e.audience) == (_SAID, words.audience)]
+    same = [e async for e in sources if (e.doc_id, e.audience) == (SAID_ID, words.audience)]
     return same[0] if same else None

@@ -14,6 +14,7 @@ from canonry.log.schemas.narrative import (
     NAME,
     PROPERTY_PREFIX,
     STATE_TAGS,
+    own_type,
     policy_of,
 )
 from canonry.values.audience import EVERYBODY, Audience, Viewer
@@ -187,6 +188,11 @@ class Entity(EntityDraft):
     def aliases(self) -> tuple[str, ...]:
         """Its names apart from the current one, former ones included."""
         return tuple(name for name in self.names if name != self.name)
+
+    @property
+    def shown_type(self) -> str:
+        """The type that the entity was given, such as village."""
+        return own_type(self.entity_type, self.properties) or self.entity_type
 
     @property
     def known_as(self) -> tuple[str, ...]:

@@ -106,21 +106,29 @@ class EntityType(StrEnum):
     ORGANIZATION = "organization"
 
 
-_NEAREST: Final = {
-    "company": EntityType.ORGANIZATION,
-    "contact": EntityType.CHARACTER,
-    "person": EntityType.CHARACTER,
-    "place": EntityType.LOCATION,
-    "player": EntityType.CHARACTER,
-    "project": EntityType.ORGANIZATION,
-    "realm": EntityType.LOCATION,
+_TYPES: Final[Mapping[str, EntityType]] = {
+    **{word: EntityType(kind) for kind, own in _NAMES["types"].items() for word in own.split()},
+    **{each.value: each for each in EntityType},
 }
-_NARRATIVE: Final = {each.value: each for each in EntityType}
 
 
 def narrative_type(entity_type: str) -> EntityType:
-    """Return the nearest of the six types: a person is a character, an unknown type a concept."""
-    return _NARRATIVE.get(entity_type) or _NEAREST.get(entity_type, EntityType.CONCEPT)
+    """Return the nearest of the six types: a person is a character, an unknown type a concept.
+
+    Of several words, the last one counts: a billing service is a service.
+    """
+    last = (entity_type.casefold().replace("_", " ").split() or [""])[-1]
+    return _TYPES.get(last) or _TYPES.get(last.removesuffix("s"), EntityType.CONCEPT)
+
+
+def own_type(entity_type: str, properties: Mapping[str, Any]) -> str:
+    """Return the type that a narrative entity was given, in words; `""` if it is one of the six."""
+    given = properties.get(OWN_TYPE) if _TYPES.get(entity_type) == entity_type else None
+    return given if isinstance(given, str) else ""
+
+
+OWN_TYPE: Final = "type"
+"""The property of an entity that keeps the type that it was given, if it is none of the six."""
 
 
 NAMES: Final = ("name", "title")

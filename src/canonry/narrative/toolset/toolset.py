@@ -1,13 +1,11 @@
 """The toolset `narrative`: its tools and prompts."""
 
-import tomllib
-from collections.abc import Mapping
-from importlib.resources import files
 from typing import Final
 
 from canonry.gateway.catalogue import ContractFile, outlined
 from canonry.gateway.replies import DialectTable
-from canonry.gateway.tool import ANYONE, Prompt, PromptArgument, Tool, Toolset
+from canonry.gateway.tables import read_prompts
+from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset
 from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search, shapes
 from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types
 from canonry.narrative.toolset.search import SHELVES
@@ -15,25 +13,7 @@ from canonry.narrative.toolset.search import SHELVES
 _SCENE: Final = PromptArgument(
     name="scene_id", description="Id of the scene to work on; leave it out if there is none yet"
 )
-
-
-def _prompt(name: str, title: str, description: str, text: str) -> Prompt:
-    def render(arguments: Mapping[str, str]) -> str:
-        scene_id = arguments.get("scene_id")
-        return text if scene_id is None else f"{text}\n\nWork on scene {scene_id}."
-
-    return Prompt(
-        name=name,
-        title=title,
-        description=description,
-        roles=ANYONE,
-        arguments=(_SCENE,),
-        render=render,
-    )
-
-
-_TEXTS: Final = tomllib.loads(files(__package__).joinpath("prompts.toml").read_text("utf-8"))
-PROMPTS: Final[tuple[Prompt, ...]] = tuple(_prompt(name, **each) for name, each in _TEXTS.items())
+PROMPTS: Final = read_prompts(__package__, ANYONE, _SCENE, "Work on scene {}.")
 
 
 # Importing this module imports all tools. They are listed with outlines of their replies; the

@@ -45,6 +45,7 @@ from canonry.log.schemas.narrative import (
     PROPERTY_PREFIX,
     EntityType,
     RelationType,
+    own_type,
     relation_type,
 )
 from canonry.values.attributes.table import attribute
@@ -291,8 +292,9 @@ def _against(
     entity: Entity, candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[str]:
     """Yield what speaks against the claim meaning this entity, in words."""
-    if entity.entity_type != content.entity_type:
-        yield f"it is a {entity.entity_type}"
+    kinds = [own_type(e.entity_type, e.properties) for e in (entity, content)]
+    if entity.entity_type != content.entity_type or (all(kinds) and kinds[0] != kinds[1]):
+        yield f"it is a {entity.shown_type}"
     elif entity.entity_class is not content.entity_class:
         yield "it is a kind" if entity.entity_class is EntityClass.ARCHETYPE else "it is no kind"
     brought = told_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
@@ -337,7 +339,7 @@ def entity_known(
         doubts: dict[str, str] = {}
         for one, why in _bearers(candidate, content, view):
             but = f", but {', and '.join(why)}" if why else ""
-            doubts[one.id] = f"the {one.entity_type} {one.name} {one.id}{but}"
+            doubts[one.id] = f"the {one.shown_type} {one.name} {one.id}{but}"
         if doubts:
             may = f"needs review: {content.name} may be {'; or '.join(doubts.values())}"
             yield Objection(weight=Weight.ASKS, rationale=may, conflicts=tuple(doubts))

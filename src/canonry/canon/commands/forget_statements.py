@@ -1,0 +1,76 @@
+"""Forget statements: retract them, and withdraw them with the words that only they cite."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from canonry.canon.commands.retcon_things import Retcon, retcon_thing
+from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.cited_words import Citing, is_cited, share_of_words
+from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.snippets import SAID_ID
+from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
+from canonry.log.folding import thing_key
+from canonry.log.items.facts import Fact, Relation
+from canonry.log.items.sources import Snippet, Source
+from canonry.values.fields import narrowed
+from canonry.values.ids import NewId, SpaceId
+from canonry.values.provenance import CanonLevel
+
+
+async def forget_statements(
+    canon: Canon, caller: Caller, space: SpaceId, things: Sequence[Citing], retcon: Retcon
+) -> Receipt:
+    """Retract statements, and withdraw them, their proposals and their words.
+
+    Undo the call to bring them back. The operator's rule of retention erases them later.
+
+    Raises:
+        NotFound: `thing.unknown`, one of them was forgotten before.
+    """
+    kept: list[Entry] = []  # an undo makes them again
+    for thing in things:
+        ids: list[str] = [thing.id, *([thing.proposal_id] if thing.proposal_id else [])]
+        ids += await _own_words(canon, thing)
+        found = await canon.within(space).things(ids)
+        drafts: list[Any] = [
+            narrowed(cast("Any", type(one).__base__), one) for one in found.values()
+        ]
+        kept += [Made(thing=each) for each in drafts]
+        kept += _end_of(thing)
+    for n, thing in enumerate(things):
+        if thing.level is not CanonLevel.RETCONNED:
+            await retcon_thing(canon, step(caller, f"retract {n}"), thing.id, retcon)
+    gone = tuple(dict.fromkeys(one.thing.id for one in kept if isinstance(one, Made)))
+
+    async def prepare(_: NewId) -> Change:
+        entries = (*kept, Withdrawn(targets=gone, reason=retcon.reason))
+        return Change(entries=entries, reads=frozenset(map(thing_key, gone)))
+
+    return await commit_change(canon, step(caller, "withdraw"), space, prepare)
+
+
+def _end_of(thing: Citing) -> list[Entry]:
+    """Return the entry that ended a statement, if it has ended."""
+    ends: dict[str, Any] = {"superseded_by": getattr(thing, "superseded_by", None)}
+    if isinstance(thing, Fact) and thing.superseded:
+        ends |= {"until": thing.ends_at, "audience": thing.audience}
+        return [FactSuperseded(fact_id=thing.id, **ends)]
+    if isinstance(thing, Relation) and thing.ended:
+        ends |= {"until": thing.until, "audience": thing.audience, "reason": "it had ended"}
+        return [RelationEnded(relation_id=thing.id, **ends)]
+    return []
+
+
+async def _own_words(canon: Canon, thing: Citing) -> list[str]:
+    """Return the passages that only this statement cites, and those of quotes that state it."""
+    within = canon.within(thing.space)
+    cited = (await within.things(one.ref for one in thing.evidence)).values()
+    found: list[str] = []
+    for words in (one for one in cited if isinstance(one, Snippet)):
+        source = await within.thing(words.source_id)
+        quoted = isinstance(source, Source) and source.doc_id == SAID_ID
+        states = quoted and await share_of_words(canon, words, thing) == 1
+        if states or not await is_cited(canon, words, (thing,)):
+            found.append(words.id)
+    return found
