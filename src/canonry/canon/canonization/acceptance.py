@@ -62,7 +62,7 @@ from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.values.moments import arranged, comes_after, overlaps
+from canonry.values.moments import Instant, arranged, comes_after, overlaps
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence, may_end, strongest
 
@@ -185,7 +185,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         scene_id=proposal.scene_id,
         place=candidate.moment.place,
         proposal_id=proposal.id,
-        spoken=_spoken(candidate),
+        spoken=None if candidate.moment.at is None else _spoken(candidate, candidate.moment.at),
     )
     desk = WritingDesk(
         candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
@@ -206,11 +206,9 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _spoken(candidate: Candidate) -> SpokenTime | None:
+def _spoken(candidate: Candidate, at: Instant) -> SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
-    own, at, wrong = time_of(candidate.content), candidate.moment.at, candidate.corrects
-    if at is None:
-        return None
+    own, wrong = time_of(candidate.content), candidate.corrects
     proposal, scene = candidate.proposal, candidate.scene
     if own is None:
         words = getattr(scene if wrong is None else wrong, "time_words", None)

@@ -84,6 +84,12 @@ class Judgement:
     reads: frozenset[str]
     wanted: frozenset[Lookup]
 
+    @property
+    def overrules(self) -> bool:
+        """Tell whether it would overrule canon that the proposal does not name."""
+        accepted = self.verdict.status is ProposalStatus.ACCEPTED
+        return accepted and bool(self.verdict.conflicts) and self.candidate.corrects is None
+
 
 def commit_of_proposal(proposal: Proposal) -> CommitId:
     """Return the id of the commit that decides a proposal, equal in each attempt and process.
@@ -400,7 +406,7 @@ class Judging:
                 await asyncio.sleep(0)  # other calls run between batches
                 await self.load(candidates[number : number + BATCH])
             judgement = await self.judge(candidate)
-            if lower is not None and judgement is not None and _overrules(judgement):
+            if lower is not None and judgement is not None and judgement.overrules:
                 judgement = await self.judge(self._with_authority(candidate, lower))
             if judgement is not None and judgement.entries:
                 self.decided(judgement, Position(position))
@@ -471,13 +477,6 @@ class Judging:
             {each.id: each for each in after if isinstance(each, Proposal)}
         )
         return found
-
-
-def _overrules(judgement: Judgement) -> bool:
-    """Tell whether a decision would overrule canon that the proposal does not name."""
-    verdict, names_it = judgement.verdict, judgement.candidate.corrects is not None
-    accepted = verdict.status is ProposalStatus.ACCEPTED
-    return accepted and bool(verdict.conflicts) and not names_it
 
 
 @dataclass(slots=True)

@@ -372,7 +372,8 @@ def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Insta
     moments = [change.moment for one in changed for change in changes_of(one)]
     items: list[Fact | Relation] = [*view.framed(keys_of_rivals(claims, view))]
     for item in (*items, *_relations_beside(claims, view)):
-        held = [one.statement for one in standings_of(item, view)]
+        dated = isinstance(time_of(item.moment), int)
+        held = [one.statement for one in standings_of(item, view)] if dated else []
         if any(_are_in_turn(one, claim) for one in held for claim in claims):
             moments.append(item.moment)
     times = [time_of(one) for one in moments if one.place.told < told]

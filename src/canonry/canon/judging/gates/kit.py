@@ -128,7 +128,9 @@ class Verdict:
     @property
     def conflicts(self) -> tuple[str, ...]:
         """Return the ids of contradictions."""
-        return _each(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
+        return tuple(
+            dict.fromkeys(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
+        )
 
 
 def judge(
@@ -222,10 +224,12 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
         rationale="; ".join(dict.fromkeys(reasons)),
         graded=_graded((*against, *doubts)),
-        retcons=_each(rival for one in against for rival in one.rivals),
-        supersedes=_each(rival for one in ended for rival in one.rivals),
-        heirs=_each(rival for one in heirs for rival in one.rivals),
-        endings=_each((named, one.rationale) for one in over for named in one.conflicts),
+        retcons=tuple(dict.fromkeys(rival for one in against for rival in one.rivals)),
+        supersedes=tuple(dict.fromkeys(rival for one in ended for rival in one.rivals)),
+        heirs=tuple(dict.fromkeys(rival for one in heirs for rival in one.rivals)),
+        endings=tuple(
+            dict.fromkeys((named, one.rationale) for one in over for named in one.conflicts)
+        ),
     )
 
 
@@ -245,7 +249,3 @@ def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
         for named in one.conflicts:
             found.setdefault(named, GradedConflict(id=named, grade=grade, reason=one.rationale))
     return tuple(found.values())
-
-
-def _each(items: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(items))
