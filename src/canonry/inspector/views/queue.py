@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, desk_of
@@ -57,30 +56,21 @@ _NAMED: Final[Mapping[str, type]] = {
 _NAME_MAX: Final = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordingField:
-    """A member of a content as a form field: one of the `words`, or a text of `lines` rows."""
+def wording(proposal: Proposal, named: Mapping[str, Thing]) -> Sequence[Seen]:
+    """Return the form fields of a proposal; none if it asks for an act.
 
-    name: str
-    text: str
-    lines: bool
-    required: bool
-    holds: str
-    words: Sequence[str] = ()
-
-
-def wording(proposal: Proposal, named: Mapping[str, Thing]) -> Sequence[WordingField]:
-    """Return the form fields of a proposal; none if it asks for an act."""
+    Each is one of the `words`, or a text, with several rows if it has `lines`.
+    """
     said = _flat(proposal)
     return [
-        WordingField(
-            name=member.name,
-            text=(text := _text(said.get(member.name), member, named)),
-            lines=member.kind in _LONG or member.name in _PROSE or "\n" in text,
-            required=member.required,
-            holds=member.kind.name.lower(),
-            words=member.words,
-        )
+        {
+            "name": member.name,
+            "text": (text := _text(said.get(member.name), member, named)),
+            "lines": member.kind in _LONG or member.name in _PROSE or "\n" in text,
+            "required": member.required,
+            "holds": member.kind.name.lower(),
+            "words": member.words,
+        }
         for member in _members(proposal)
     ]
 
@@ -155,7 +145,7 @@ async def _read(desk: Desk, former: Proposal, said: Mapping[str, str]) -> Mappin
     """Return the content of the fields; unreadable values are passed on and refused later."""
     known = _flat(former)
     found = await desk.canon.seen_by(desk.caller).things(references_in(former))
-    shown = {each.name: each.text for each in wording(former, found)}
+    shown = {each["name"]: each["text"] for each in wording(former, found)}
     content: dict[str, Any] = {}
     for member in _members(former):
         text = said.get(member.name, "").replace("\r\n", "\n")

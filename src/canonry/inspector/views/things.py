@@ -19,7 +19,7 @@ from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import Seen, place_of
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Thing, Tombstone
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, says
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Story
@@ -53,24 +53,15 @@ class LinkTo:
     kind: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RibbonMark:
-    """A moment at which the canon recorded something about an item."""
-
-    when: Instant
-    how: str
-    says: str
-    id: str
-
-
 async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     """Return the item `of`; `explained` means that the tool `why` accepts it.
 
     `apart` means that the item separates two others, which can be undone in an account as well.
+    `marks` are the moments at which the canon recorded something about the item.
     """
     desk = await desk_of(canon, caller, arguments, "of")
     thing = await desk.thing(arguments["of"], path="/of")
-    marks: list[RibbonMark] = [_mark(thing, "new")]
+    marks = [_mark(thing, "new")]
     ties: Sequence[Seen] = ()
     fields: Sequence[Seen] = ()
     if isinstance(thing, _EXPLAINED):
@@ -78,15 +69,14 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
         seen = {each.id: each for each in found.observations}
         for each in (e for e in found.observations if e.position != thing.position):
             names = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in each.fields)
-            marks.append(RibbonMark(when=each.recorded_at, how="said", says=names, id=each.id))
+            marks.append({"when": each.recorded_at, "how": "said", "says": names})
         if isinstance(thing, Entity):
             fields = await _fields(desk, thing, seen)
             known, ties = await _around(desk, thing)
             marks += known
         if found.fall is not None:
-            at, entry = found.fall.commit.recorded_at, found.fall.entry
-            why = getattr(entry, "reason", "")
-            marks.append(RibbonMark(when=at, how="ended", says=why, id=thing.id))
+            why = getattr(found.fall.entry, "reason", "")
+            marks.append({"when": found.fall.commit.recorded_at, "how": "ended", "says": why})
     return {
         "space": await place_of(desk),
         "id": thing.id,
@@ -99,7 +89,7 @@ async def seen_thing(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
         "explained": isinstance(thing, _EXPLAINED),
         "apart": isinstance(thing, Relation) and thing.rel_type == DIFFERENT_FROM,
         "citation": f"{kind_of(thing)}:{thing.id}",
-        "marks": sorted(marks, key=lambda each: each.when)[-MARKS_MAX:],
+        "marks": sorted(marks, key=lambda each: int(each["when"]))[-MARKS_MAX:],
         "ties": ties,
         "fields": fields,
     }
@@ -210,7 +200,7 @@ async def _fields(
     return found
 
 
-async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Sequence[Seen]]:
+async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[Seen], Sequence[Seen]]:
     canon, caller = desk.canon, desk.caller
     if desk.space.opened is None:
         return (), ()
@@ -236,15 +226,16 @@ async def _around(desk: Desk, entity: Entity) -> tuple[Sequence[RibbonMark], Seq
     marks = [_mark(each, "fact") for each in facts.items]
     tied = await links(desk, (each.id for each in relations.items))
     said = {each.id: each.name for each in tied}
-    return marks + [
-        RibbonMark(when=each.created_at, how="relation", says=said.get(each.id, ""), id=each.id)
+    marks += [
+        {"when": each.created_at, "how": "relation", "says": said.get(each.id, "")}
         for each in relations.items
-    ], ties
+    ]
+    return marks, ties
 
 
-def _mark(thing: Thing, how: str) -> RibbonMark:
+def _mark(thing: Thing, how: str) -> Seen:
     when = getattr(thing, "created_at", None) or getattr(thing, "timestamp", None)
-    return RibbonMark(when=Instant(when or 0), how=how, says=called(thing), id=thing.id)
+    return {"when": Instant(when or 0), "how": how, "says": called(thing)}
 
 
 PAGE: Final = 50
@@ -254,14 +245,6 @@ VALUE_MAX: Final = 500
 _LOOKED_AT: Final = 500
 _SHORTEST: Final = 3
 """The least characters of a marked value: shorter ones occur in too many places."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassagePiece:
-    """A part of a passage; `values` are the fields that were read from it."""
-
-    text: str
-    values: tuple[str, ...] = ()
 
 
 async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
@@ -325,8 +308,11 @@ async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> S
     }
 
 
-def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiece]:
-    """Return the text cut around its values, with the fields of each; longest values first."""
+def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[tuple[str, Sequence[str]]]:
+    """Return the text cut around its values, each part with the fields that were read from it.
+
+    Of two values that overlap, the longer one is marked.
+    """
     spans: list[tuple[int, int, set[str]]] = []
     for value, field in sorted(values, key=lambda each: -len(each[0])):
         start = text.find(value) if len(value) >= _SHORTEST else -1
@@ -338,16 +324,12 @@ def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[PassagePiec
             elif all(end <= s[0] or start >= s[1] for s in spans):
                 spans.append((start, end, {field}))
             start = text.find(value, end)
-    found: list[PassagePiece] = []
+    found: list[tuple[str, Sequence[str]]] = []
     reached = 0
     for start, end, fields in sorted(spans):
-        if start > reached:
-            found.append(PassagePiece(text=text[reached:start]))
-        found.append(PassagePiece(text=text[start:end], values=tuple(sorted(fields))))
+        found += [(text[reached:start], ()), (text[start:end], sorted(fields))]
         reached = end
-    if reached < len(text):
-        found.append(PassagePiece(text=text[reached:]))
-    return found
+    return [each for each in (*found, (text[reached:], ())) if each[0]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,15 +375,8 @@ async def _values(desk: Desk, source: Source) -> Sequence[tuple[Entity, Mapping[
     """Return the values of observations from the source, with their entities."""
     seen = (await desk.canon.state.observations_from(source.id, limit=PAGE, offset=0)).items
     who = await desk.canon.seen_by(desk.caller).roots(each.entity_id for each in seen)
-    return [
-        (who[each.entity_id], {n.removeprefix(PROPERTY_PREFIX): v for n, v in said.items()})
-        for each in seen
-        if each.entity_id in who
-        for said in (
-            {
-                n: v
-                for n, v in each.fields.items()
-                if (isinstance(v, str | int | float) and (not isinstance(v, bool)) and (v != ""))
-            },
-        )
-    ]
+    found: list[tuple[Entity, Mapping[str, Any]]] = []
+    for each in (one for one in seen if one.entity_id in who):
+        fields = {name.removeprefix(PROPERTY_PREFIX): v for name, v in each.fields.items()}
+        found.append((who[each.entity_id], {n: v for n, v in fields.items() if says(v)}))
+    return found
