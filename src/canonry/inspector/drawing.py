@@ -247,30 +247,16 @@ _LISTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceRow:
-    """A field with its two values, None if a side has none; `id` is a related item."""
-
-    field: str
-    id: str
-    one: Any
-    other: Any
-
-    @property
-    def same(self) -> bool:
-        """Return whether both sides are equal."""
-        return bool(self.one == self.other)
+def difference_row(field: str, thing: str, one: Any, other: Any) -> dict[str, Any]:
+    """Return a field with its two values, None if a side has none; `thing` is a related item."""
+    return {"field": field, "id": thing, "one": one, "other": other, "same": one == other}
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[DifferenceRow]:
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return every field of either side, in the order of the first; `fields` is flattened."""
     sides = dict(_flat(one)), dict(_flat(other))
     keys = dict.fromkeys([*sides[0], *sides[1]])
-    return [
-        DifferenceRow(field=field, id=thing, one=sides[0].get(key), other=sides[1].get(key))
-        for key in keys
-        for field, thing in (key,)
-    ]
+    return [difference_row(*key, *(side.get(key) for side in sides)) for key in keys]
 
 
 def _flat(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -350,15 +336,13 @@ def with_apps(toolsets: Iterable[Toolset]) -> tuple[Toolset, ...]:
 
 
 def _with_apps(toolset: Toolset) -> Toolset:
-    tools = tuple(map(_with_app, toolset.tools))
+    tools = tuple(
+        replace(tool, app=f"ui://canonry/{APPS[tool.name]}") if tool.name in APPS else tool
+        for tool in toolset.tools
+    )
     found = {APPS[each.name]: each for each in tools if each.app is not None}
     added = tuple(_resource(name, tool) for name, tool in found.items())
     return replace(toolset, tools=tools, resources=(*toolset.resources, *added))
-
-
-def _with_app(tool: Tool) -> Tool:
-    named = APPS.get(tool.name)
-    return tool if named is None else replace(tool, app=f"ui://canonry/{named}")
 
 
 def _resource(name: str, tool: Tool) -> Resource:

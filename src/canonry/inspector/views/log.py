@@ -14,7 +14,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import first_items, paged
 from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.tool import Arguments
-from canonry.inspector.drawing import DifferenceRow
+from canonry.inspector.drawing import difference_row
 from canonry.inspector.views.places import Seen, entity_types, place_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Position
@@ -116,7 +116,7 @@ async def seen_health(canon: Canon, caller: Caller, arguments: Arguments) -> See
 
 async def seen_differences(
     canon: Canon, caller: Caller, arguments: Arguments
-) -> tuple[Sequence[DifferenceRow], bool]:
+) -> tuple[Sequence[Seen], bool]:
     """Return the differences of a space, or of the scene `of`, between two moments.
 
     `sides` are the two moments, each with the tools' names of times. The second result says
@@ -127,11 +127,8 @@ async def seen_differences(
     scene = arguments.get("of")
     within = None if scene is None else (await desk.thing(scene, Scene, path="/of")).id
     rows, more = await differences_between(one, other, within=within)
-    named = [
-        DifferenceRow(field=e["kind"], id=e["id"], one=e.get("before"), other=e.get("after"))
-        for e in rows
-    ]
-    return named, more
+    told = (difference_row(e["kind"], e["id"], e.get("before"), e.get("after")) for e in rows)
+    return list(told), more
 
 
 NODES: Final = 200
