@@ -18,7 +18,7 @@ ANSWERING: Final = (
 )
 """The packages that answer callers."""
 
-BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "apply"})
+BEYOND: Final = frozenset({"things", "things_as_known_at", "listed", "spaces", "cursor", "apply"})
 """What of the state gives things of any space; all else is asked of spaces or things in hand."""
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND

@@ -16,7 +16,7 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Decision, Proposal, ProposalDraft
 from canonry.log.items.scenes import Memory, Scene, SceneDraft, Story, StoryStatus, TurnDraft
 from canonry.log.items.sources import Source
-from canonry.log.observing import BESIDE_ROUNDS, beside, observe, play, reveal, unsay
+from canonry.log.observing import BESIDE_ROUNDS, beside, disown, observe, play, retell, reveal
 from canonry.values.fields import revised, spread
 from canonry.values.ids import Space
 from canonry.values.json_values import UNSET, read_value
@@ -36,10 +36,7 @@ class Changes:
 
 def needs(entries: Iterable[log.Entry]) -> frozenset[str]:
     """Return the ids of all items that folding `entries` reads."""
-    wanted: set[str] = set()
-    for entry in entries:
-        wanted.update(ids_of(entry))
-    return frozenset(wanted)
+    return frozenset[str]().union(*map(ids_of, entries))
 
 
 def ids_of(entry: log.Entry) -> tuple[str, ...]:
@@ -108,8 +105,10 @@ def _apply(folding: Folding, entry: log.Entry) -> None:  # noqa: C901, PLR0912 -
             merge(folding, entry)
         case log.EntitiesUnmerged():
             unmerge(folding, entry)
-        case log.KeysDisowned() | log.EntityRetold():
-            unsay(folding, entry)
+        case log.KeysDisowned():
+            disown(folding, entry)
+        case log.EntityRetold():
+            retell(folding, entry)
         case log.RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
             folding.end(relation_id, Relation, entry.audience, until=until, by=next_one)
         case log.RelationResumed(relation_id=relation_id):
@@ -297,7 +296,7 @@ def _redacted(folding: Folding, entry: log.Redacted) -> None:
         case "space.withdrawn", targets:
             _apply(folding, log.Withdrawn(targets=targets, reason=""))
         case "entity.retold", (thing_id, *said):
-            unsay(folding, log.EntityRetold(entity_id=thing_id, standing=tuple(said)))
+            retell(folding, log.EntityRetold(entity_id=thing_id, standing=tuple(said)))
         case kind, (thing_id, *context) if kind.endswith(".made"):
             noun = kind.removesuffix(".made")
             if noun in {"turn", "proposal"} and context:

@@ -1,6 +1,6 @@
 """Fold entries into items, and the keys that they touch."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -118,57 +118,52 @@ def key_hash(key: str) -> int:
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
 
 
+def _keys_of_entity(thing: Entity) -> Iterator[str]:
+    yield listing_key("entity", thing.space)
+    yield from (name_key(thing.entity_type, name) for name in thing.known_as)
+
+
+def _keys_of_relation(thing: Relation) -> Iterator[str]:
+    yield from map(relations_key, (thing.from_id, thing.to_id))
+    if thing.rel_type in WORLD_RELATIONS:
+        yield edge_key(thing.from_id, thing.rel_type)
+
+
+def _keys_of_fact(thing: Fact) -> Iterator[str]:
+    yield from (statement_key(thing.statement), listing_key("fact", thing.space))
+    yield from map(facts_key, thing.involved)
+    yield from statements_keys(thing)
+
+
+_KEYS_OF: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
+    Space: lambda _: (SPACES,),
+    Entity: _keys_of_entity,
+    Observation: lambda _: (),
+    Relation: _keys_of_relation,
+    Fact: _keys_of_fact,
+    Event: lambda thing: (causes_key(thing.space), *map(facts_key, thing.involved)),
+    Axiom: lambda thing: (axioms_key(thing.space),),
+    Source: lambda thing: (listing_key("source", thing.space),),
+    Snippet: lambda thing: (snippets_key(thing.source_id), listing_key("source", thing.space)),
+    Story: lambda thing: (stories_key(thing.space),),
+    Scene: lambda thing: (scenes_key(thing.story_id), stories_key(thing.space)),
+    Turn: lambda thing: (turns_key(thing.scene_id),),
+    Proposal: lambda thing: (proposals_key(thing.scene_id or thing.space),),
+    Memory: lambda thing: (memories_key(thing.entity_id),),
+    RegisteredSchema: lambda thing: (schemas_key(thing.space, thing.entity_type),),
+    InterpretationRun: lambda thing: (runs_key(thing.source_id),),
+    Tombstone: lambda _: (ANY,),
+}
+"""The keys of an item of each kind besides its own."""
+
+
 @remembered  # the fold, the judge and the store ask for the same item
-def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def keys_of(thing: Thing) -> frozenset[str]:
     """Return every key under which somebody may have read `thing`.
 
     A change touches the keys of the item before and after it.
     """
-    own = thing_key(thing.id)
-    match thing:
-        case Space():
-            return frozenset((own, SPACES))
-        case Entity():
-            names = (name_key(thing.entity_type, name) for name in thing.known_as)
-            return frozenset((own, listing_key("entity", thing.space), *names))
-        case Observation():
-            return frozenset((own,))
-        case Relation():
-            ends = {own, relations_key(thing.from_id), relations_key(thing.to_id)}
-            if thing.rel_type in WORLD_RELATIONS:
-                ends.add(edge_key(thing.from_id, thing.rel_type))
-            return frozenset(ends)
-        case Fact():
-            involved = (facts_key(entity) for entity in thing.involved)
-            listing = listing_key("fact", thing.space)
-            said = statement_key(thing.statement)
-            return frozenset((own, said, listing, *involved, *statements_keys(thing)))
-        case Event():
-            involved = (facts_key(entity) for entity in thing.involved)
-            return frozenset((own, causes_key(thing.space), *involved))
-        case Axiom():
-            return frozenset((own, axioms_key(thing.space)))
-        case Source():
-            return frozenset((own, listing_key("source", thing.space)))
-        case Snippet():
-            listing = listing_key("source", thing.space)
-            return frozenset((own, snippets_key(thing.source_id), listing))
-        case Story():
-            return frozenset((own, stories_key(thing.space)))
-        case Scene():
-            return frozenset((own, scenes_key(thing.story_id), stories_key(thing.space)))
-        case Turn():
-            return frozenset((own, turns_key(thing.scene_id)))
-        case Proposal():
-            return frozenset((own, proposals_key(thing.scene_id or thing.space)))
-        case Memory():
-            return frozenset((own, memories_key(thing.entity_id)))
-        case RegisteredSchema():
-            return frozenset((own, schemas_key(thing.space, thing.entity_type)))
-        case InterpretationRun():
-            return frozenset((own, runs_key(thing.source_id)))
-        case Tombstone():
-            return frozenset((own, ANY))
+    return frozenset((thing_key(thing.id), *_KEYS_OF[type(thing)](thing)))
 
 
 @dataclass(slots=True)

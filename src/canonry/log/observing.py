@@ -162,16 +162,7 @@ def _learnt(
     return changes
 
 
-def unsay(folding: Folding, entry: log.KeysDisowned | log.EntityRetold) -> None:
-    """Remove disowned keys or withdrawn observations from an entity."""
-    match entry:
-        case log.KeysDisowned():
-            _disown(folding, entry)
-        case log.EntityRetold():
-            _retell(folding, entry)
-
-
-def _retell(folding: Folding, entry: log.EntityRetold) -> None:
+def retell(folding: Folding, entry: log.EntityRetold) -> None:
     """Rebuild the entity and its survivor from the standing observations, for all their readers.
 
     A disowned key stays disowned even if a standing observation has it.
@@ -208,7 +199,7 @@ def _forgotten(folding: Folding, entity: Entity) -> tuple[EntityVeil, ...]:
     return told.veils
 
 
-def _disown(folding: Folding, entry: log.KeysDisowned) -> None:
+def disown(folding: Folding, entry: log.KeysDisowned) -> None:
     """Remove keys from the entity, until a later observation gives them again."""
 
     def forget(entity: Entity) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
+from canonry.log.items.sources import name_based
 from canonry.log.schemas.catalog_tables import (
     CONTENT_KINDS,
     CREATED_AT,
@@ -97,12 +98,7 @@ def relation_id(project: str, contract_id: str, generation: int) -> str:
 
 @lru_cache(maxsize=65_536)
 def _named(project: str, sort: str, name: str) -> str:
-    """Return a UUID of version 5."""
-    digest = sha1(
-        _NAMESPACE + f"{project}/{sort}/{name}".encode(), usedforsecurity=False
-    ).hexdigest()
-    variant = "89ab"[int(digest[16], 16) % 4]
-    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+    return name_based(f"{project}/{sort}/{name}", _NAMESPACE)
 
 
 def fold(text: str) -> str:

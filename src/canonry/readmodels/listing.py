@@ -7,7 +7,7 @@ its owner (an entity, a tag, a scene, or nobody), selects facets (`canon/gm/stat
 (rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -110,51 +110,9 @@ def rows_of(thing: Thing) -> Iterable[ListingRow]:
     return found
 
 
-def _rows(thing: Thing) -> Sequence[ListingRow]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    match thing:
-        case Turn():
-            return (_row(List.TURNS, thing.scene_id, thing, rank=thing.index),)
-        case Entity():
-            return _entity(thing)
-        case Observation():
-            return _observation(thing)
-        case Relation():
-            return _relation(thing)
-        case Fact():
-            return _fact(thing)
-        case Event():
-            return _event(thing)
-        case Scene():
-            return _scene(thing)
-        case Proposal():
-            facet = f"{thing.type}/{thing.status}/{'+'.join(thing.asks)}"
-            every = _row(List.PROPOSALS, NOBODY, thing, facet)
-            if thing.scene_id is None:
-                return (every,)
-            return every, _row(List.PROPOSALS_OF, thing.scene_id, thing, facet)
-        case Memory():
-            owner, rank = thing.entity_id, -thing.importance
-            return (_row(List.MEMORIES, owner, thing, rank=rank, later=-thing.created_at),)
-        case Space():
-            every = _row(List.SPACES, NOBODY, thing, thing.kind)
-            if thing.parent is None:
-                return (every,)
-            return every, _row(List.SPACES_IN, thing.parent, thing, thing.kind)
-        case Axiom():
-            return (_row(List.AXIOMS, NOBODY, thing),)
-        case Source():
-            return (_row(List.SOURCES, NOBODY, thing),)
-        case Story():
-            return (_row(List.STORIES, NOBODY, thing),)
-        case RegisteredSchema():
-            return (_row(List.SCHEMAS, NOBODY, thing, thing.entity_type),)
-        case InterpretationRun():
-            every = _row(List.RUNS, NOBODY, thing)
-            return every, _row(List.RUNS, thing.source_id, thing)
-        case Snippet():
-            return (_row(List.SNIPPETS, thing.source_id, thing, rank=thing.index),)
-        case _:
-            return ()
+def _rows(thing: Thing) -> Sequence[ListingRow]:
+    rows = _ROWS.get(type(thing))
+    return () if rows is None else rows(thing)
 
 
 RowT = TypeVar("RowT")
@@ -197,6 +155,14 @@ def _row(
     place = (number, owner, space, str(facet))
     at = thing.created_at if rank is None else rank
     return (*place, at, later, thing.id, starts, ends, name)
+
+
+def _both(
+    listed: List, of_owner: List, owner: Owner | None, thing: Any, facet: str = "", **place: Any
+) -> list[ListingRow]:
+    """Return the item's row in a list of all items, and that in the list of its owner, if any."""
+    every = _row(listed, NOBODY, thing, facet, **place)
+    return [every] if owner is None else [every, (int(of_owner), owner, *every[2:])]
 
 
 def _alike(
@@ -252,13 +218,10 @@ def _fact(fact: Fact) -> list[ListingRow]:
 
 
 def _event(event: Event) -> list[ListingRow]:
-    rank, later = event.rank
-    found = [_row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)]
+    (rank, later), level, scene = event.rank, event.level, event.scene_id
+    found = _both(List.EVENTS, List.EVENTS_IN, scene, event, level, rank=rank, later=later)
     involved = frozenset(event.involved)
-    found += _alike(List.EVENTS_OF, involved, event, event.level, rank=rank, later=later)
-    if event.scene_id is not None:
-        scene = event.scene_id
-        found.append(_row(List.EVENTS_IN, scene, event, event.level, rank=rank, later=later))
+    found += _alike(List.EVENTS_OF, involved, event, level, rank=rank, later=later)
     if event.causes:
         found += _alike(List.EVENTS_CAUSING, frozenset(event.causes), event)
     return found
@@ -295,12 +258,41 @@ def _edges(relation: Thing) -> Iterator[ListingRow]:
 
 
 def _scene(scene: Scene) -> list[ListingRow]:
-    order, born = scene.order, scene.created_at
-    story = scene.story_id
-    found = [
-        _row(List.SCENES, NOBODY, scene, scene.status, rank=order, later=born),
-        _row(List.SCENES_OF, story, scene, scene.status, rank=order, later=born),
-    ]
+    status, rank, later = scene.status, scene.order, scene.created_at
+    found = _both(
+        List.SCENES, List.SCENES_OF, scene.story_id, scene, status, rank=rank, later=later
+    )
     if scene.status is SceneStatus.FINALIZING:
         found.append(_row(List.SCENES_OPEN, NOBODY, scene))
     return found
+
+
+def _proposal(proposal: Proposal) -> list[ListingRow]:
+    facet = f"{proposal.type}/{proposal.status}/{'+'.join(proposal.asks)}"
+    return _both(List.PROPOSALS, List.PROPOSALS_OF, proposal.scene_id, proposal, facet)
+
+
+def _memory(memory: Memory) -> list[ListingRow]:
+    rank, later = -memory.importance, -memory.created_at
+    return [_row(List.MEMORIES, memory.entity_id, memory, rank=rank, later=later)]
+
+
+_ROWS: Final[Mapping[type, Callable[[Any], Sequence[ListingRow]]]] = {
+    Turn: lambda thing: (_row(List.TURNS, thing.scene_id, thing, rank=thing.index),),
+    Entity: _entity,
+    Observation: _observation,
+    Relation: _relation,
+    Fact: _fact,
+    Event: _event,
+    Scene: _scene,
+    Proposal: _proposal,
+    Memory: _memory,
+    Space: lambda thing: _both(List.SPACES, List.SPACES_IN, thing.parent, thing, thing.kind),
+    Axiom: lambda thing: (_row(List.AXIOMS, NOBODY, thing),),
+    Source: lambda thing: (_row(List.SOURCES, NOBODY, thing),),
+    Story: lambda thing: (_row(List.STORIES, NOBODY, thing),),
+    RegisteredSchema: lambda thing: (_row(List.SCHEMAS, NOBODY, thing, thing.entity_type),),
+    InterpretationRun: lambda thing: _both(List.RUNS, List.RUNS, thing.source_id, thing),
+    Snippet: lambda thing: (_row(List.SNIPPETS, thing.source_id, thing, rank=thing.index),),
+}
+"""The rows of an item of each kind, as its variant in one compartment."""

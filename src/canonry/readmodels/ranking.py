@@ -20,6 +20,7 @@ from canonry.language.texts.stems import (
     stems_of,
     terms_of,
 )
+from canonry.values.fields import spread
 from canonry.values.policy import RankingWeights, Strengths
 
 # Ranking: the order of found passages, by keywords, meaning and neighbours.
@@ -146,15 +147,8 @@ def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
     def between(pointed: float, broad: float) -> float:
         return (1 - share) * pointed + share * broad
 
-    low, high = weights.pointed, weights.broad
-    return Strengths(
-        keywords_alone=between(low.keywords_alone, high.keywords_alone),
-        meaning=between(low.meaning, high.meaning),
-        meaning_alone=between(low.meaning_alone, high.meaning_alone),
-        named=between(low.named, high.named),
-        dated=between(low.dated, high.dated),
-        possible=between(low.possible, high.possible),
-    )
+    low, high = spread(weights.pointed), spread(weights.broad)
+    return Strengths(**{name: between(low[name], high[name]) for name in low})
 
 
 def pool_for(terms: int, weights: RankingWeights) -> int:
@@ -257,16 +251,11 @@ def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: fl
 
 
 def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
-    keywords, meaning, nearby, named, dated = parts
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
         terms=tuple((term, value * scale) for term, value in terms),
         similarity=candidate.similarity or 0.0,
-        keywords=keywords,
-        meaning=meaning,
-        nearby=nearby,
-        named=named,
-        dated=dated,
+        **dict(zip(("keywords", "meaning", "nearby", "named", "dated"), parts, strict=True)),
     )
 
 

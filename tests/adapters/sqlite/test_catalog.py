@@ -120,7 +120,7 @@ async def _compare(titles: list[str], again: list[str], sought: list[str], folde
                 query = CatalogQuery(project=SpaceId(LAB), text=text, kinds=kinds, limit=3)
                 expected = await memory.catalog.search(query)
                 found = await store.canon.catalog.search(query)
-                names = [[e.name for e in each.entities] for each in (found, expected)]
+                names = [[e.name for e in each.items] for each in (found, expected)]
                 assert names[0] == names[1], text
                 assert found.total == expected.total, text
         assert not (await store.upkeep.verify(lambda _done, _total: None)).findings

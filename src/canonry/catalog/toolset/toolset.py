@@ -90,7 +90,7 @@ async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         kinds=arguments.get("entityTypes", ()),
         limit=int(arguments["limit"]),
     )
-    return {"entities": [_LISTED(each) for each in found.entities], "totalCount": found.total}
+    return {"entities": [_LISTED(each) for each in found.items], "totalCount": found.total}
 
 
 async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

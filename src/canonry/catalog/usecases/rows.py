@@ -51,8 +51,9 @@ from canonry.readmodels.catalog import (
     relation_id,
     stamp,
 )
-from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL, CatalogFound, CatalogQuery
+from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL, CatalogQuery
 from canonry.readmodels.ports.state import EntityQuery
+from canonry.readmodels.ports.view import Page
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import NewId, Space, SpaceDraft, SpaceId
 from canonry.values.provenance import CanonLevel
@@ -68,7 +69,7 @@ async def list_projects(canon: Canon, caller: Caller) -> tuple[Sequence[Space], 
 
 async def search_catalog(
     canon: Canon, caller: Caller, project: SpaceId, text: str, *, kinds: Iterable[str], limit: int
-) -> CatalogFound:
+) -> Page[Entity]:
     """Entities of a project whose text contains `text`; no `kinds` means all.
 
     Raises:

@@ -39,17 +39,17 @@ async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
     kinds = sorted(await entity_types(desk))
     if text:
         wanted = () if kind is None else (kind,)
-        found = await search_catalog(
+        page = await search_catalog(
             canon, caller, desk.space.id, text, kinds=wanted, limit=offset + PAGE
         )
-        items, total = found.entities[offset:], found.total
+        items = page.items[offset:]
     else:
         query = EntityQuery(entity_type=kind, limit=PAGE, offset=offset)
         page = await query_entities(canon, caller, query, universe_id=desk.space.id)
-        items, total = page.items, page.total
+        items = page.items
     return {
         "space": await place_of(desk),
         "rows": await rows_of(desk, items),
         "kinds": kinds,
-        "total": total,
+        "total": page.total,
     }

@@ -199,14 +199,9 @@ class Entity(EntityDraft):
         """The normal forms of all its names, each once, the current one first."""
         return _known_as(self)
 
-    @property
-    def searched(self) -> str:
-        """The text that a name pattern searches: the normal form of each name, one a line."""
-        return "\n".join(self.known_as)
-
     def has_name(self, pattern: str) -> bool:
         """Return whether a name contains `pattern`, with `*` and `%` for any characters."""
-        rest = self.searched
+        rest = "\n".join(self.known_as)
         for part in normalised_name(pattern).replace("%", "*").split("*"):
             _, found, rest = rest.partition(part) if part else ("", "any", rest)
             if not found:

@@ -162,7 +162,7 @@ def account_space(user_id: str) -> SpaceId:
 
 def source_id_of(user_id: str, content_hash: str) -> SourceId:
     """Return the id of a document from the hash of its bytes."""
-    return SourceId(_name_based(f"{user_id}:{content_hash}"))
+    return SourceId(name_based(f"{user_id}:{content_hash}"))
 
 
 def run_id_of(source_id: str, config: Mapping[str, Any]) -> str:
@@ -213,12 +213,11 @@ def _completed(head: str) -> EntityId:
 
 
 def _derived(*parts: str) -> str:
-    return _name_based(_APART.join(parts))
+    return name_based(_APART.join(parts))
 
 
-def _name_based(name: str) -> str:
-    digits = sha1(
-        _NAMESPACE + name.encode(), usedforsecurity=False
-    ).hexdigest()  # as the RFC prescribes
+def name_based(name: str, namespace: bytes = _NAMESPACE) -> str:
+    """Return the UUID of a name, of version 5 as the RFC prescribes."""
+    digits = sha1(namespace + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"

@@ -4,13 +4,13 @@ import asyncio
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from canonry.log.commits import Append, Outcome
-from canonry.values.errors import Unavailable
+from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
@@ -62,7 +62,6 @@ class CallScope:
 
     ends: float
     writes: bool = False
-    is_part: bool = False
     told: ToldAnswers = field(default_factory=ToldAnswers)
     is_open: bool = True
 
@@ -76,6 +75,13 @@ def scope() -> CallScope | None:
     return found if found is not None and found.is_open else None
 
 
+def time_left(seconds: float) -> float:
+    """Return the seconds until the current call ends, at most `seconds`."""
+    call = scope()
+    now = asyncio.get_running_loop().time()
+    return seconds if call is None else min(seconds, call.ends - now)
+
+
 class entered:  # noqa: N801 - a context manager, four times faster than a generator's
     """Enter a call, or a nested one, with a deadline in the event loop's time."""
 
@@ -87,7 +93,7 @@ class entered:  # noqa: N801 - a context manager, four times faster than a gener
         if outer is None:
             self._scope = CallScope(ends, writes)
         else:
-            self._scope = CallScope(min(ends, outer.ends), writes, is_part=True, told=outer.told)
+            self._scope = CallScope(min(ends, outer.ends), writes, told=outer.told)
 
     def __enter__(self) -> CallScope:
         """Begin the call."""
@@ -217,6 +223,30 @@ def _group_of(waiting: deque[Call]) -> list[Call]:
 def closed() -> Unavailable:
     """Return the error for a call after the store was closed."""
     return Unavailable("ledger.closed", "The store is closed. Open it again.")
+
+
+E = TypeVar("E", bound=Exception)
+
+
+def newer() -> BrokenInvariant:
+    """Return the error for a store that a newer version of Canonry has written."""
+    message = "A newer version of Canonry has written to this store. Update Canonry."
+    return BrokenInvariant("store.newer", message)
+
+
+def translating(
+    raised: tuple[type[E], ...], as_canonry: Callable[[E], CanonryError]
+) -> Callable[[], AbstractContextManager[None]]:
+    """Return a context manager that raises Canonry's errors in place of a driver's."""
+
+    @contextmanager
+    def translated() -> Iterator[None]:
+        try:
+            yield
+        except raised as error:
+            raise as_canonry(error) from error
+
+    return translated
 
 
 class WorkUnderWay:

@@ -1,7 +1,7 @@
 """Identity keys and identifiers, by which records are recognised as one entity."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -135,28 +135,20 @@ def fields_asked(asked: str) -> list[str]:
     return asked.replace("&", "|").split("|")
 
 
-@dataclass(slots=True)
 class KeyReader:
     """Reads the keys of many records by one schema."""
 
-    schema: EntitySchema
-    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...], bool]] = field(init=False)
-    """Input of a rule -> its name in keys, the fields with their normal forms, whether all count.
-    """
-
-    _told_apart: dict[str, tuple[tuple[str, _Form], ...]] = field(init=False)
-    """Distinguishing input -> the fields with their normal forms."""
-
-    _rules: tuple[tuple[_Asked, _Asked, _Asked], ...] = field(init=False)
-    """Each rule's required inputs, optional inputs and distinguishing fields."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, schema: EntitySchema) -> None:
         """Prepare the schema's rules."""
-        self._rules = tuple((r.fields, r.optional, r.told_apart_by) for r in self.schema.identity)
+        self.schema = schema
+        self._rules = tuple((r.fields, r.optional, r.told_apart_by) for r in schema.identity)
+        """Each rule's required inputs, optional inputs and distinguishing fields."""
         asked = dict.fromkeys(n for rule in self._rules for part in rule[:2] for n in part)
         self._forms = {names: self._forms_of(names) for names in asked}
+        """Input -> its name in keys, the fields with their normal forms, whether all count."""
         apart = dict.fromkeys(names for rule in self._rules for names in rule[2])
         self._told_apart = {names: self._forms_of(names)[1] for names in apart}
+        """Distinguishing input -> the fields with their normal forms."""
 
     def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
         """Return the identities under all rules that fit, the strongest first."""

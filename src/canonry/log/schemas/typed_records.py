@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -38,15 +38,11 @@ _CURRENCY: Final = re.compile(
 )
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?e[+-]?\d{1,3}", re.ASCII)
 _WRITTEN: Final = re.compile(NUMERAL)
-_FEATURE_UNIT: Final = re.compile(r"FU-[0-9]+")
-_RELEASE: Final = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
-_TEN_CHARACTERS: Final = re.compile(r".{10}.*", re.DOTALL)
-_TWO_CHARACTERS: Final = re.compile(r".{2}.*", re.DOTALL)
 PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
-    "feature_unit": _FEATURE_UNIT,
-    "release": _RELEASE,
-    "ten_characters": _TEN_CHARACTERS,
-    "two_characters": _TWO_CHARACTERS,
+    "feature_unit": re.compile(r"FU-[0-9]+"),
+    "release": re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+"),
+    "ten_characters": re.compile(r".{10}.*", re.DOTALL),
+    "two_characters": re.compile(r".{2}.*", re.DOTALL),
 }
 """The patterns that a whole text must match, by their names in schemas."""
 
@@ -225,27 +221,19 @@ class TypedRecord:
         return {name: each.value for name, each in self.fragments.items()} | dict(self.fields)
 
 
-@dataclass(slots=True)
 class RecordReader:
     """Reads many records by one schema."""
 
-    schema: EntitySchema
-    _specs: dict[str, FieldSpec] = field(init=False)
-    _own: frozenset[str] = field(init=False)
-    _required: tuple[str, ...] = field(init=False)
-    _plurals: Mapping[str, str] = field(init=False)
-    keys: KeyReader = field(init=False)
-    naming: Naming = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, schema: EntitySchema) -> None:
         """Index the schema's names."""
-        aliases = {alias: spec for spec in self.schema.fields for alias in spec.aliases}
-        self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
-        self._own = frozenset(spec.name for spec in self.schema.fields)
+        aliases = {alias: spec for spec in schema.fields for alias in spec.aliases}
+        self.schema = schema
+        self._specs = aliases | {spec.name: spec for spec in schema.fields}
+        self._own = frozenset(spec.name for spec in schema.fields)
         self._plurals = {one: all_ for one, all_ in PLURALS.items() if all_ in self._own}
-        self.keys = KeyReader(self.schema)
-        self.naming = naming_of(self.schema)
-        self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
+        self.keys = KeyReader(schema)
+        self.naming = naming_of(schema)
+        self._required = tuple(spec.name for spec in schema.fields if spec.required)
 
     def read(self, record: Mapping[str, Any]) -> TypedRecord:
         """Read the record by the schema; null counts as missing."""

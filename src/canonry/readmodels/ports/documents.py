@@ -12,7 +12,7 @@ from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.edges import Way
-from canonry.readmodels.ports.state import Spaces, State
+from canonry.readmodels.ports.state import PageQuery, Spaces, State
 from canonry.readmodels.ports.text import Text
 from canonry.readmodels.ports.view import Page, View
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId, StoryId
@@ -20,14 +20,11 @@ from canonry.values.moments import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SceneQuery:
+class SceneQuery(PageQuery):
     """Scenes sorted by (order, created_at, id)."""
 
-    spaces: Spaces = None
     story_id: StoryId | None = None
     status: SceneStatus | None = None
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Scene) -> bool:
         """Return whether the scene is as asked, in whatever space."""
@@ -35,20 +32,17 @@ class SceneQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalQuery:
+class ProposalQuery(PageQuery):
     """Proposals sorted by (created_at, id); `scene_id` None covers all scenes and ingestion.
 
     `types` defaults to the types that the canon's gates judge. `asks` selects proposed actions of
     these kinds.
     """
 
-    spaces: Spaces = None
     scene_id: SceneId | None = None
     types: frozenset[ProposalType] = frozenset(NARRATED)
     status: ProposalStatus | None = None
     asks: frozenset[Ask] | None = None
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Proposal) -> bool:
         """Return whether the proposal is as asked, in whatever space."""
@@ -193,14 +187,6 @@ class CatalogQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogFound:
-    """The first matching entities, and the total."""
-
-    entities: Sequence[Entity]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
     """An entity, and the number of its outgoing and incoming relations."""
 
@@ -267,8 +253,8 @@ class Catalog(View, Protocol):
         """Return the first projects by (name without regard to case, name, id)."""
 
     @abstractmethod
-    async def search(self, query: CatalogQuery) -> CatalogFound:
-        """Return matching entities.
+    async def search(self, query: CatalogQuery) -> Page[Entity]:
+        """Return the first matching entities, with the total.
 
         Raises:
             NotFound: `project.unknown`.

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
@@ -22,6 +22,7 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
 from canonry.values.state_tags import normal_tags
 
+T = TypeVar("T")
 STATING_MAX: Final = 1000
 """The most facts returned for one statement; a state that begins in each scene has one each."""
 
@@ -30,7 +31,16 @@ Spaces = frozenset[SpaceId] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityQuery:
+class PageQuery:
+    """A page of the items in these spaces; each query states their order."""
+
+    spaces: Spaces = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityQuery(PageQuery):
     """Entities, sorted by (created_at, id): within a space, by the position of their creation.
 
     Tags are in the form of `canonry.values.state_tags.normal_tag`, in any order. Merged entities
@@ -38,7 +48,6 @@ class EntityQuery:
     case-insensitive substring of current or former names, with the wildcards `*` and `%`.
     """
 
-    spaces: Spaces = None
     entity_type: str | None = None
     entity_class: EntityClass | None = None
     level: CanonLevel | None = None
@@ -47,8 +56,6 @@ class EntityQuery:
     none_of: frozenset[str] = frozenset()
     name_pattern: str | None = None
     include_merged: bool = False
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Entity) -> bool:
         """Return whether the entity has what is asked, in whatever space."""
@@ -82,22 +89,19 @@ class IdentifierQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactQuery:
+class FactQuery(PageQuery):
     """Facts, sorted by (created_at, id).
 
     `start` and `end` select by overlap with [start, end]; each bound is optional, and a fact
     without time overlaps everything.
     """
 
-    spaces: Spaces = None
     entities: frozenset[EntityId] = frozenset()
     start: Instant | None = None
     end: Instant | None = None
     level: CanonLevel | None = None
     authority: Authority | None = None
     fact_type: FactType | None = None
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Fact) -> bool:
         """Return whether the fact is as asked, in whatever space."""
@@ -112,15 +116,12 @@ class FactQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventQuery:
+class EventQuery(PageQuery):
     """Events, sorted by (time_ref if known, else created_at; id)."""
 
-    spaces: Spaces = None
     entities: frozenset[EntityId] = frozenset()
     scene_id: str | None = None
     level: CanonLevel | None = None
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Event) -> bool:
         """Return whether the event is as asked, in whatever space."""
@@ -132,21 +133,18 @@ class EventQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationQuery:
+class RelationQuery(PageQuery):
     """Relations that touch any of `entities` (empty: all), sorted by (created_at, id).
 
     `direction` is `out` (from them), `in` (to them) or `any`; `current` leaves out ended and
     retconned relations; `newest_first` reverses the order of created_at, not that of the id.
     """
 
-    spaces: Spaces = None
     entities: frozenset[EntityId] = frozenset()
     rel_type: str | None = None
     direction: str = "any"
     current: bool = False
     newest_first: bool = False
-    limit: int = 50
-    offset: int = 0
 
     def matches(self, one: Relation) -> bool:
         """Return whether the relation is as asked, in whatever space."""
@@ -161,20 +159,17 @@ class RelationQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineQuery:
+class TimelineQuery(PageQuery):
     """Events at the dates in entities' fields, sorted by (instant descending, id).
 
     `start` and `end` are inclusive; `superseded` includes events that no current snapshot has.
     """
 
-    spaces: Spaces = None
     event_type: str | None = None
     source_id: SourceId | None = None
     start: Instant | None = None
     end: Instant | None = None
     superseded: bool = False
-    limit: int = 50
-    offset: int = 0
 
 
 class State(View, Protocol):
@@ -201,10 +196,29 @@ class State(View, Protocol):
         """
 
     @abstractmethod
+    async def listed(
+        self,
+        kind: type[T],
+        limit: int,
+        offset: int,
+        *,
+        spaces: Spaces = None,
+        owner: str | None = None,
+        named: str | None = None,
+        newest_first: bool = False,
+    ) -> Page[T]:
+        """Return the items of one kind by (created_at, id), observations by (position, id).
+
+        `owner` is the source of runs and observations, and the parent of spaces. `named` is the
+        kind of a space or the type of a schema. `newest_first` reverses the order, but not of ids.
+        The methods that return such lists call this one.
+        """
+
     async def spaces(
         self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
     ) -> Page[Space]:
         """Return spaces by (created_at, id)."""
+        return await self.listed(Space, limit, offset, owner=parent, named=kind)
 
     @abstractmethod
     async def compartments(self) -> frozenset[SpaceId]:
@@ -260,11 +274,11 @@ class State(View, Protocol):
     ) -> Page[Observation]:
         """Return observations of exactly these entities by (seen_at, position descending; id)."""
 
-    @abstractmethod
     async def observations_from(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[Observation]:
         """Return the observations that were read from a source, by (position, id)."""
+        return await self.listed(Observation, limit, offset, owner=source_id)
 
     @abstractmethod
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -296,32 +310,32 @@ class State(View, Protocol):
     async def relations(self, query: RelationQuery) -> Page[Relation]:
         """Return matching relations."""
 
-    @abstractmethod
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
         """Return the axioms of `space` by (created_at, id)."""
+        return await self.listed(Axiom, limit, offset, spaces=frozenset((space,)))
 
-    @abstractmethod
     async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
         """Return the sources of `space` by (created_at, id)."""
+        return await self.listed(Source, limit, offset, spaces=frozenset((space,)))
 
-    @abstractmethod
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         """Return the stories of `space` by (created_at, id)."""
+        return await self.listed(Story, limit, offset, spaces=frozenset((space,)))
 
-    @abstractmethod
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
     ) -> Page[RegisteredSchema]:
         """Return the registered versions of schemas by (created_at, id)."""
+        return await self.listed(RegisteredSchema, limit, offset, spaces=spaces, named=entity_type)
 
-    @abstractmethod
     async def runs(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs over a source by (created_at, id)."""
+        return await self.listed(InterpretationRun, limit, offset, owner=source_id)
 
-    @abstractmethod
     async def runs_newest(
         self, spaces: Spaces, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs by (created_at descending, id)."""
+        return await self.listed(InterpretationRun, limit, offset, spaces=spaces, newest_first=True)

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
-from canonry.readmodels.ranking import Asked, Figures
-from canonry.values.errors import BrokenInvariant
+from canonry.readmodels.ranking import Asked, Figures, Measure
+from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import SpaceId
 
 Vector: TypeAlias = bytes
@@ -311,6 +311,18 @@ class TextFound:
 
     hits: Sequence[Hit]
     asked: Asked
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit], scores: Measure, limit: int) -> Self:
+        """Return the best of these hits by these scores."""
+        best = sorted(hits, key=lambda hit: (-hit.score, hit.id))
+        return cls(hits=best[:limit], asked=scores.asked(best[0].shares if best else {}))
+
+
+def no_keyword_search(cause: str) -> Unavailable:
+    """Return the error for a keyword search that does not answer."""
+    message = "Keyword search did not answer. Continue without it."
+    return Unavailable("text.unavailable", message, cause=cause)
 
 
 class Text(View, Protocol):

@@ -15,14 +15,13 @@ from canonry.log.commits import Position
 from canonry.log.entries import Thing
 from canonry.log.folding import statements_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
-from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import Memory, Scene, SceneStatus, Story, Turn
-from canonry.log.items.sources import InterpretationRun, Snippet, Source
+from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
+from canonry.log.items.sources import Snippet
 from canonry.log.items.veils import tells_of
 from canonry.log.observing import seen_also
 from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
-from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.catalog import (
     CatalogEdge,
@@ -40,7 +39,6 @@ from canonry.readmodels.passages import Passage, passages_of
 from canonry.readmodels.ports.documents import (
     Catalog,
     CatalogEntry,
-    CatalogFound,
     CatalogGraph,
     CatalogQuery,
     Documents,
@@ -77,11 +75,12 @@ from canonry.readmodels.timeline import (
 )
 from canonry.stores.memory.ledger import MemoryView
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
+Q = TypeVar("Q")
 T = TypeVar("T", bound=Thing)
 NAMESAKES_MAX = 50
 
@@ -129,15 +128,32 @@ class MemoryState(MemoryView, State):
         return found
 
     @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        found = (
-            s
-            for s in self._store.of(Space, None)
-            if kind in {None, s.kind} and parent in {None, s.parent}
+    async def listed(
+        self,
+        kind: type[Q],
+        limit: int,
+        offset: int,
+        *,
+        spaces: Spaces = None,
+        owner: str | None = None,
+        named: str | None = None,
+        newest_first: bool = False,
+    ) -> Page[Q]:
+        owning = "parent" if kind is Space else "source_id"
+        naming = "kind" if kind is Space else "entity_type"
+        turn = -1 if newest_first else 1
+
+        def place(thing: Any) -> tuple[int, str]:
+            at = thing.position if kind is Observation else thing.created_at
+            return turn * at, thing.id
+
+        found: Any = (
+            thing
+            for thing in self._store.of(kind, spaces)
+            if owner in {None, getattr(thing, owning, None)}
+            and named in {None, getattr(thing, naming, None)}
         )
-        return self._page(found, limit, offset)
+        return self._page(found, limit, offset, key=place)
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
@@ -245,13 +261,6 @@ class MemoryState(MemoryView, State):
         return self._page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
 
     @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        mine = (o for o in self._store.of(Observation, None) if o.source_id == source_id)
-        return self._page(mine, limit, offset, key=lambda o: (o.position, o.id))
-
-    @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         start = -math.inf if query.start is None else query.start
         end = math.inf if query.end is None else query.end
@@ -304,11 +313,7 @@ class MemoryState(MemoryView, State):
     @override
     async def events(self, query: EventQuery) -> Page[Event]:
         found = filter(query.matches, self._store.of(Event, query.spaces))
-
-        def when(event: Event) -> tuple[int, int, str]:
-            return (*event.rank, event.id)
-
-        return self._page(found, query.limit, query.offset, key=when)
+        return self._page(found, query.limit, query.offset, key=_when)
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
@@ -316,39 +321,6 @@ class MemoryState(MemoryView, State):
         if not query.newest_first:
             return self._page(found, query.limit, query.offset)
         return self._page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return self._page(self._store.of(Axiom, frozenset((space,))), limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return self._page(self._store.of(Source, frozenset((space,))), limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return self._page(self._store.of(Story, frozenset((space,))), limit, offset)
-
-    @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        known = self._store.of(RegisteredSchema, spaces)
-        return self._page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        mine = (r for r in self._store.of(InterpretationRun, None) if r.source_id == source_id)
-        return self._page(mine, limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        known = self._store.of(InterpretationRun, spaces)
-        return self._page(known, limit, offset, key=lambda r: (-r.created_at, r.id))
 
 
 class MemoryDocuments(MemoryView, Documents):
@@ -404,9 +376,7 @@ class MemoryText(MemoryView, Text):
             for passage, stems in everything
             if query.allows(passage) and (shares := measure.shares(stems))
         ]
-        hits.sort(key=lambda hit: (-hit.score, hit.id))
-        asked = measure.asked(hits[0].shares if hits else {})
-        return TextFound(hits=hits[: query.limit], asked=asked)
+        return TextFound.of(hits, measure, query.limit)
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
@@ -516,7 +486,7 @@ class MemoryCatalog(MemoryView, Catalog):
         return projects_in_order(filter(is_project, self._store.of(Space, spaces)))[:limit]
 
     @override
-    async def search(self, query: CatalogQuery) -> CatalogFound:
+    async def search(self, query: CatalogQuery) -> Page[Entity]:
         text = fold(query.text)
         found = [
             item
@@ -527,7 +497,7 @@ class MemoryCatalog(MemoryView, Catalog):
         found.sort(key=lambda item: item.id)
         found.sort(key=lambda item: item.updated, reverse=True)
         page = [self._entity(item.thing) for item in found[: query.limit]]
-        return CatalogFound(entities=page, total=len(found))
+        return Page(items=page, total=len(found))
 
     @override
     async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:

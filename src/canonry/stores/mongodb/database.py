@@ -3,16 +3,8 @@
 import asyncio
 import json
 from collections import OrderedDict, deque
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Hashable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass
 from importlib.resources import files
@@ -28,7 +20,14 @@ from pymongo.write_concern import WriteConcern
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.group_appends import KnownEnds
 from canonry.log.ports.ledger import Touched
-from canonry.log.ports.world import Identities, WorkUnderWay, answers, closed, scope
+from canonry.log.ports.world import (
+    Identities,
+    WorkUnderWay,
+    answers,
+    closed,
+    time_left,
+    translating,
+)
 from canonry.log.sealing import ENCODING_VERSION
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
@@ -45,15 +44,6 @@ _UNSURE: Final = (
     errors.WTimeoutError,
     errors.WriteConcernError,
 )
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise Canonry's errors in place of the driver's."""
-    try:
-        yield
-    except (errors.PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError) as error:
-        raise as_canonry(error) from error
 
 
 def is_unsure(error: errors.PyMongoError) -> bool:
@@ -106,6 +96,10 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
         case _:
             message = "The database refused a command. Run `canonry doctor`."
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
+
+
+RAISED: Final = (errors.PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError)
+translated: Final = translating(RAISED, as_canonry)
 
 
 def unreachable() -> Unavailable:
@@ -244,10 +238,7 @@ class MongoDatabase:
         """
         if self._work.is_closed:
             raise closed()
-        call = scope()
-        left = self._deadline if seconds is None else seconds
-        if call is not None:
-            left = min(left, call.ends - asyncio.get_running_loop().time())
+        left = time_left(self._deadline if seconds is None else seconds)
         if left <= 0:
             raise Unavailable("store.deadline", "The call has no time left. Ask for less.")
         with self._work.counted(), translated(), pymongo.timeout(left):

@@ -18,9 +18,9 @@ from typing_extensions import override
 from canonry.language.texts.stems import LONGEST, lengths_near, slips_forgiven, stems_of
 from canonry.log.commits import Position
 from canonry.log.entries import Thing
-from canonry.log.ports.world import scope
+from canonry.log.ports.world import time_left
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
-from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
 from canonry.readmodels.ports.view import Folded, Projection, following
 from canonry.readmodels.ranking import (
     MEANT_MAX,
@@ -36,7 +36,6 @@ from canonry.readmodels.ranking import (
     picked,
     sought_in,
 )
-from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 
 # The index of one store: requests with a deadline, and the translation of errors.
@@ -92,7 +91,7 @@ class SearchIndex:
             await self._make()
         for each in answers:
             if "error" in each:
-                raise unavailable(each["error"]["type"])
+                raise no_keyword_search(each["error"]["type"])
         return answers
 
     async def write(self, lines: Sequence[Mapping[str, Any]], *, shows: bool = False) -> None:
@@ -113,7 +112,7 @@ class SearchIndex:
                 break
             await self._make()
         for item in failed:
-            raise unavailable(item["error"]["type"])
+            raise no_keyword_search(item["error"]["type"])
 
     async def shown(self, identity: str, routing: str) -> int:
         """Return the visible number of a cursor, not the last written one; 0 without a cursor.
@@ -170,7 +169,7 @@ class SearchIndex:
         told = await self._ask("PUT", f"/{self.name}-1", body, ignore=(_REFUSED,))
         cause = told.get("error", {}).get("type", _MADE)
         if cause != _MADE:
-            raise unavailable(cause)
+            raise no_keyword_search(cause)
 
     async def _post(
         self, path: str, lines: Sequence[Mapping[str, Any]], params: Mapping[str, str]
@@ -188,17 +187,14 @@ class SearchIndex:
         params: Mapping[str, str] | None = None,
     ) -> Any:
         """Return the server's answer, or fail when the call ends."""
-        call = scope()
-        left = self._deadline
-        if call is not None:
-            left = min(left, call.ends - asyncio.get_running_loop().time())
+        left = time_left(self._deadline)
         try:
             async with asyncio.timeout(left):
                 return await self._client.transport.perform_request(
                     method, path, params=params, body=body, timeout=left, ignore=ignore
                 )
         except (OpenSearchException, TimeoutError, RuntimeError) as error:
-            raise unavailable(_said(error)) from error
+            raise no_keyword_search(_said(error)) from error
 
 
 class QuickSerializer(JSONSerializer):
@@ -211,12 +207,6 @@ class QuickSerializer(JSONSerializer):
     @override
     def dumps(self, data: Any) -> Any:
         return data if isinstance(data, str) else _written(data)
-
-
-def unavailable(cause: str) -> Unavailable:
-    """Return the error for a server that does not answer or refuses."""
-    message = "Keyword search did not answer. Continue without it."
-    return Unavailable("text.unavailable", message, cause=cause)
 
 
 def _said(error: Exception) -> str:
@@ -523,10 +513,7 @@ class OpenSearchText(Text, Projection):
         }
         figures = figures.knowing((*corrected.values(), *begun.values()))
         scores = measure(sought, figures, corrected=corrected, begun=begun)
-        hits = await self._hits(query, sought, scores, figures)
-        hits.sort(key=lambda hit: (-hit.score, hit.id))
-        asked = scores.asked(hits[0].shares if hits else {})
-        return TextFound(hits=hits[: query.limit], asked=asked)
+        return TextFound.of(await self._hits(query, sought, scores, figures), scores, query.limit)
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, AsyncCursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from canonry.log.ports.world import WorkUnderWay, closed, scope
+from canonry.log.ports.world import WorkUnderWay, closed, newer, scope, translating
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 
 CONTENDED: Final = (
@@ -30,15 +30,6 @@ _FENCED: Final = "CY001"
 """Error code of the trigger in `migrations/0002_shards.sql`."""
 
 _UNREACHABLE: Final = "PostgreSQL does not answer. Check its URL and that it runs, then try again."
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise Canonry's errors in place of the driver's."""
-    try:
-        yield
-    except (psycopg.Error, UnicodeEncodeError) as error:
-        raise as_canonry(error) from error
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
@@ -72,6 +63,9 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
+translated: Final = translating((psycopg.Error, UnicodeEncodeError), as_canonry)
+
+
 def moved() -> Unavailable:
     """Return the error for a write to a space on another server."""
     message = (
@@ -79,12 +73,6 @@ def moved() -> Unavailable:
         "in records.shards."
     )
     return Unavailable(MOVED, message)
-
-
-def newer() -> BrokenInvariant:
-    """Return the error for a store that a newer version of Canonry has written."""
-    message = "A newer version of Canonry has written to this store. Update Canonry."
-    return BrokenInvariant("store.newer", message)
 
 
 # The database: a pool of connections to one server, and the ways in which they are used.

@@ -22,7 +22,7 @@ from canonry.log.group_appends import (
     judge_group,
 )
 from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_fit
-from canonry.log.ports.world import Call, Clock, Identities, Turns
+from canonry.log.ports.world import Call, Clock, Identities, Turns, newer
 from canonry.log.sealing import (
     ENCODING_VERSION,
     GENESIS,
@@ -36,7 +36,6 @@ from canonry.stores.postgres.database import (
     Database,
     PgConnection,
     PgRow,
-    newer,
     run,
     together,
     translated,

@@ -14,7 +14,7 @@ from typing_extensions import override
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Blobs, entries_about, genuine
-from canonry.log.ports.world import Clock, Identities
+from canonry.log.ports.world import Clock, Identities, newer
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.readmodels.ports.view import Finding, TouchedThere
 from canonry.stores.postgres.database import (
@@ -22,7 +22,6 @@ from canonry.stores.postgres.database import (
     Database,
     PgConnection,
     fetched,
-    newer,
     run,
     translated,
 )

@@ -15,7 +15,7 @@ from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from typing_extensions import override
 
-from canonry.log.ports.world import Identities, scope
+from canonry.log.ports.world import Identities, time_left
 from canonry.readmodels.ports.text import (
     NUMBER_BYTES,
     EmbeddingModel,
@@ -189,12 +189,8 @@ class KeptModels:
             MissingPoints: the requested points do not exist.
             Unavailable: `vectors.unavailable`.
         """
-        call = scope()
-        left = self._deadline
-        if call is not None:
-            left = min(left, call.ends - asyncio.get_running_loop().time())
         with translated():
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(time_left(self._deadline)):
                 return await work
 
     async def all(self) -> list[KeptModel]:
@@ -326,20 +322,10 @@ class KeptModels:
 
 
 def _told(payload: Mapping[str, Any]) -> KeptModel:
-    model = EmbeddingModel(
-        name=payload["name"],
-        version=payload["version"],
-        dimensions=payload["dimensions"],
-        digest=payload["weights"],
-    )
-    return KeptModel(
-        model=model,
-        points=payload["points"],
-        cursor=payload["cursor"],
-        turn=payload["turn"],
-        token=payload["token"],
-        born=payload["born"],
-    )
+    about = {name: payload[name] for name in ("name", "version", "dimensions")}
+    model = EmbeddingModel(**about, digest=payload["weights"])
+    own = ("points", "cursor", "turn", "token", "born")
+    return KeptModel(model=model, **{name: payload[name] for name in own})
 
 
 # Vectors in Qdrant: each model has a collection, and payloads are filtered.

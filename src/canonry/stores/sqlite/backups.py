@@ -40,14 +40,6 @@ _PAGES_A_STEP: Final = 500
 _HEADS_A_PAGE: Final = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
-    """The content of a database copy: heads, and the digests of the blobs that it needs."""
-
-    heads: Mapping[SpaceId, tuple[int, str]]
-    digests: Sequence[str]
-
-
 def claim(target: Path) -> None:
     """Create the folder of a backup, or accept an empty one.
 
@@ -62,8 +54,11 @@ def claim(target: Path) -> None:
 
 def copy_database(
     store: Path, target: Path, told: UpkeepProgress, way: OpenMode = OpenMode.SERVED
-) -> Copied:
-    """Copy the database file. Call this in a thread."""
+) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[str]]:
+    """Copy the database file. Call this in a thread.
+
+    Return the heads of the copy, and the digests of the blobs that it needs.
+    """
     with translated():
         source = connect(store, patience_ms=10_000, way=way)
         make_private(target)
@@ -80,7 +75,7 @@ def copy_database(
         finally:
             copy.close()
             source.close()
-    return Copied(heads=heads, digests=digests)
+    return heads, digests
 
 
 def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> None:

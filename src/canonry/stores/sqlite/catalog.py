@@ -31,7 +31,6 @@ from canonry.readmodels.listing import List
 from canonry.readmodels.ports.documents import (
     Catalog,
     CatalogEntry,
-    CatalogFound,
     CatalogGraph,
     CatalogQuery,
     GraphEdge,
@@ -40,6 +39,7 @@ from canonry.readmodels.ports.documents import (
     Triple,
 )
 from canonry.readmodels.ports.state import Spaces
+from canonry.readmodels.ports.view import Page
 from canonry.stores.sqlite.connections import Query
 from canonry.stores.sqlite.rows import (
     Packed,
@@ -460,7 +460,7 @@ class SqliteCatalog(SqliteView, Catalog):
         return await self._ask(lambda db: _projects(db, spaces, limit))
 
     @override
-    async def search(self, query: CatalogQuery) -> CatalogFound:
+    async def search(self, query: CatalogQuery) -> Page[Entity]:
         return await self._ask(lambda db: _search(db, query))
 
     @override
@@ -528,11 +528,11 @@ def _projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space
     return projects_in_order(space for space in known if is_project(space))[:limit]
 
 
-def _search(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
+def _search(db: apsw.Connection, query: CatalogQuery) -> Page[Entity]:
     require_project(thing_of(db, pack(query.project)))
     numbers, total = search_texts(db, query)
     rows = (_row(db, _NUMBERED, (n,)) for n in numbers)
-    return CatalogFound(entities=[thing_in(*row) for row in rows], total=total)
+    return Page(items=[thing_in(*row) for row in rows], total=total)
 
 
 def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:

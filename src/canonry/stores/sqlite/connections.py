@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import apsw
 
-from canonry.log.ports.world import closed
+from canonry.log.ports.world import closed, translating
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 
 # The anchor checks that the open files are still the files at the store's path.
@@ -65,7 +65,10 @@ class Anchor:
         if self._frozen is None:
             self._see_index()
         elif self._lies() != self._frozen:
-            raise _changed()
+            raise Unavailable(
+                "store.changed",
+                "The store was opened read-only, and another process writes to it. Open it again.",
+            )
 
     def is_shorter(self) -> bool:
         """Return whether a purge or damage has shortened the database since the last call.
@@ -156,11 +159,6 @@ def _id_at(path: str) -> _Id | None:
     return _id_of(_look_at(path))
 
 
-def _changed() -> Unavailable:
-    message = "The store was opened read-only, and another process writes to it. Open it again."
-    return Unavailable("store.changed", message)
-
-
 def _moved() -> Unavailable:
     message = (
         "The folder of the store was deleted, moved or replaced. Nothing more is written. Stop "
@@ -173,15 +171,6 @@ RAISED: Final = (apsw.Error, UnicodeDecodeError)
 """Exceptions of the driver. A text with flipped bits cannot even be decoded."""
 
 _CORRUPT = "The store is damaged. Stop every server that uses it and run `canonry doctor`."
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raise Canonry's errors in place of the driver's."""
-    try:
-        yield
-    except RAISED as error:
-        raise as_canonry(error) from error
 
 
 @contextmanager
@@ -227,15 +216,12 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
+translated: Final = translating(RAISED, as_canonry)
+
+
 def not_canonry() -> CanonryError:
     """Return the error for a file that Canonry did not write."""
     return BrokenInvariant("store.not-canonry", "This is not a Canonry store. Name another folder.")
-
-
-def newer() -> CanonryError:
-    """Return the error for a store that a newer version of Canonry has written."""
-    message = "A newer version of Canonry has written to this store. Update Canonry."
-    return BrokenInvariant("store.newer", message)
 
 
 CACHE_KB: Final = 65_536
@@ -694,7 +680,8 @@ class Turnstile:
 
     def __init__(self, folder: Path) -> None:
         """Create the lock files if they are missing."""
-        self._files = [_file(folder / "next.lock"), _file(folder / "turn.lock")]
+        flags, names = os.O_RDWR | os.O_CREAT, ("next.lock", "turn.lock")
+        self._files = [os.open(folder / name, flags, 0o600) for name in names]
 
     def try_enter(self) -> bool:
         """Enter if no process is inside or waits; return whether it entered."""
@@ -728,10 +715,6 @@ class Turnstile:
         for file in self._files:
             os.close(file)
         self._files = []
-
-
-def _file(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _wait(file: int, deadline: float) -> None:

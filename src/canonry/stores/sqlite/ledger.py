@@ -118,14 +118,6 @@ class _Job:
     answer: asyncio.Future[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chore:
-    """Background work between the groups, in its own transaction when it is due."""
-
-    is_due: Callable[[], bool]
-    work: Callable[[], Any]
-
-
 class Pump:
     """The single writer of this process. Only one thread uses its connection at a time."""
 
@@ -137,17 +129,20 @@ class Pump:
         syncs: bool,
         anchor: Anchor,
         guard: Callable[[], None],
-        chore: Chore,
+        is_due: Callable[[], bool],
+        chore: Callable[[], Any],
     ) -> None:
         """Write through `db`. With `syncs`, a commit waits for the disk.
 
-        `guard` runs first in every transaction and may refuse it by raising.
+        `guard` runs first in every transaction and may refuse it by raising. `chore` runs between
+        the groups, in its own transaction, when it `is_due`.
         """
         self._db = db
         self._turnstile = turnstile
         self._syncs = syncs
         self._anchor = anchor
         self._guard = guard
+        self._is_due = is_due
         self._chore = chore
         self._queue: deque[_Job] = deque()
         self._turn = asyncio.Lock()
@@ -275,12 +270,12 @@ class Pump:
             return
         self._written = 0
         try:
-            due = self._chore.is_due()
+            due = self._is_due()
         except apsw.Error:  # the next write reports the fault of the store
             return
         if due:
             answer = asyncio.get_running_loop().create_future()
-            await self._transact([_Job(self._chore.work, WEIGHT_INLINE + 1, answer)], entered=False)
+            await self._transact([_Job(self._chore, WEIGHT_INLINE + 1, answer)], entered=False)
             answer.exception()
 
     async def _transact(self, group: Sequence[_Job], *, entered: bool) -> None:

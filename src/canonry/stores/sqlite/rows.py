@@ -21,7 +21,6 @@ from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery, Spaces
 from canonry.readmodels.ports.view import Page
 from canonry.values.errors import BrokenInvariant, InvalidInput
-from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
 
 # Selections: the rows of a list that a query asks for. `readmodels/listing.py` defines the lists.
@@ -87,25 +86,6 @@ class Selection:
     standing: tuple[AlsoListed, ...] = ()
     disjoint: bool = False
     newest_first: bool = False
-
-
-def all_of(listed: List, spaces: Spaces, *, newest_first: bool = False) -> Selection:
-    """Select the rows of a list that have no owner."""
-    return Selection(listed=listed, spaces=spaces, newest_first=newest_first)
-
-
-def owned(listed: List, owner: Owner) -> Selection:
-    """Select the rows of one owner in a list."""
-    return Selection(listed=listed, owners=(owner,))
-
-
-def spaces_in(kind: SpaceKind | None, parent: SpaceId | None) -> Selection:
-    """Select the spaces of a kind, either all or those below `parent`."""
-    return Selection(
-        listed=List.SPACES if parent is None else List.SPACES_IN,
-        owners=(NOBODY if parent is None else parent,),
-        facet=_wish((kind,)),
-    )
 
 
 def facts_of(query: FactQuery) -> Selection:

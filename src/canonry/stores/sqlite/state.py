@@ -50,7 +50,6 @@ from canonry.stores.sqlite.rows import (
     FacetWish,
     Packed,
     Selection,
-    all_of,
     counted,
     entities_of,
     events_of,
@@ -58,13 +57,11 @@ from canonry.stores.sqlite.rows import (
     ids_beginning,
     ids_under,
     look_up,
-    owned,
     pack,
     page_of,
     proposals_of,
     relations_of,
     scenes_of,
-    spaces_in,
     thing_under,
     things_found,
     things_of,
@@ -79,7 +76,7 @@ from canonry.stores.sqlite.sightings import (
     select_timeline,
 )
 from canonry.values.audience import is_part
-from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId, SpaceKind
+from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
@@ -114,6 +111,18 @@ NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
 _READ_INLINE: Final = 256
 """More items than this exceed the time of a query on the event loop."""
+
+
+_LISTS: Final[Mapping[type, tuple[List, List]]] = {
+    Axiom: (List.AXIOMS, List.AXIOMS),
+    InterpretationRun: (List.RUNS, List.RUNS),
+    Observation: (List.OBSERVATIONS_FROM, List.OBSERVATIONS_FROM),
+    RegisteredSchema: (List.SCHEMAS, List.SCHEMAS),
+    Source: (List.SOURCES, List.SOURCES),
+    Space: (List.SPACES, List.SPACES_IN),
+    Story: (List.STORIES, List.STORIES),
+}
+"""The list of all items of a kind, and the list of those of an owner."""
 
 
 class SqliteState(SqliteView, State):
@@ -215,36 +224,25 @@ class SqliteState(SqliteView, State):
         return await self._read(lambda db: select_timeline(db, query))
 
     @override
-    async def spaces(
-        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
-    ) -> Page[Space]:
-        return await self._page(spaces_in(kind, parent), limit, offset)
-
-    @override
-    async def observations_from(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[Observation]:
-        return await self._page(owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
-
-    @override
-    async def schemas(
-        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[RegisteredSchema]:
-        wish = None if entity_type is None else FacetWish(whole=frozenset((entity_type,)))
-        selection = Selection(listed=List.SCHEMAS, spaces=spaces, facet=wish)
-        return await self._page(selection, limit, offset)
-
-    @override
-    async def runs(
-        self, source_id: SourceId, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        return await self._page(owned(List.RUNS, source_id), limit, offset)
-
-    @override
-    async def runs_newest(
-        self, spaces: Spaces, *, limit: int, offset: int
-    ) -> Page[InterpretationRun]:
-        selection = all_of(List.RUNS, spaces, newest_first=True)
+    async def listed(
+        self,
+        kind: type[T],
+        limit: int,
+        offset: int,
+        *,
+        spaces: Spaces = None,
+        owner: str | None = None,
+        named: str | None = None,
+        newest_first: bool = False,
+    ) -> Page[T]:
+        whole, of_owner = _LISTS[kind]
+        selection = Selection(
+            listed=whole if owner is None else of_owner,
+            owners=(NOBODY if owner is None else owner,),
+            spaces=spaces,
+            facet=None if named is None else FacetWish(whole=frozenset((str(named),))),
+            newest_first=newest_first,
+        )
         return await self._page(selection, limit, offset)
 
     @override
@@ -269,21 +267,6 @@ class SqliteState(SqliteView, State):
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
         return await self._page(relations_of(query), query.limit, query.offset)
-
-    @override
-    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return await self._of(List.AXIOMS, space, limit, offset)
-
-    @override
-    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return await self._of(List.SOURCES, space, limit, offset)
-
-    @override
-    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return await self._of(List.STORIES, space, limit, offset)
-
-    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
-        return await self._page(all_of(listed, frozenset((space,))), limit, offset)
 
     async def _under(
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
@@ -335,12 +318,14 @@ class SqliteDocuments(SqliteView, Documents):
 
     @override
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        return await self._page(owned(List.SNIPPETS, source_id), limit, offset)
+        selection = Selection(listed=List.SNIPPETS, owners=(source_id,))
+        return await self._page(selection, limit, offset)
 
     @override
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
         spaces = None if space is None else frozenset((space,))
-        return (await self._page(all_of(List.SCENES_OPEN, spaces), limit, 0)).items
+        open_ones = Selection(listed=List.SCENES_OPEN, spaces=spaces)
+        return (await self._page(open_ones, limit, 0)).items
 
     @override
     async def turns(

@@ -11,7 +11,7 @@ import apsw
 
 from canonry.log.folding import key_hash
 from canonry.log.ports.ledger import Blobs, Sealer
-from canonry.log.ports.world import Clock, Identities
+from canonry.log.ports.world import Clock, Identities, newer
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.stores.sqlite.catalog import SqliteCatalog
 from canonry.stores.sqlite.connections import (
@@ -24,12 +24,11 @@ from canonry.stores.sqlite.connections import (
     Readers,
     Turnstile,
     connect,
-    newer,
     not_canonry,
     transaction,
     translated,
 )
-from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Chore, Pen, Pump, SqliteLedger
+from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Pen, Pump, SqliteLedger
 from canonry.stores.sqlite.records import Stored
 from canonry.stores.sqlite.rows import number, pack_keys
 from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
@@ -75,28 +74,27 @@ def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
             _state(db, "min_reader", MIN_READER)
         if _stated(db, "views") != VIEWS_VERSION:
             make_views(db)
-            fold_all(db, fetch, touched=_Touched(db))
+            fold_all(db, fetch, touched=_rewriting_keys(db))
             index_waiting(db)
             _state(db, "views", VIEWS_VERSION)
 
 
-class _Touched:
-    """Rewrites the keys that commits touch, if another version of the fold computed them.
+def _rewriting_keys(db: apsw.Connection) -> Callable[[Stored, frozenset[str]], None]:
+    """Rewrite the keys that commits touch, if another version of the fold computed them.
 
     Commits with erased payloads, and later commits of their spaces, keep their keys.
     """
+    redacted = set[str]()
 
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
-        self._redacted: set[str] = set()
-
-    def __call__(self, stored: Stored, keys: frozenset[str]) -> None:
+    def rewrite(stored: Stored, keys: frozenset[str]) -> None:
         space = stored.sealed.space
         if None in stored.sealed.parts:
-            self._redacted.add(space)
-        if space not in self._redacted:
+            redacted.add(space)
+        if space not in redacted:
             packed = pack_keys(map(key_hash, keys))
-            self._db.execute(_TOUCHED, (packed, stored.seq, packed))
+            db.execute(_TOUCHED, (packed, stored.seq, packed))
+
+    return rewrite
 
 
 def is_current(db: apsw.Connection) -> bool:
@@ -285,10 +283,8 @@ def _pump(
         syncs=durability is Durability.FULL,
         anchor=anchor,
         guard=lambda: require_reader(writer),
-        chore=Chore(
-            is_due=lambda: number(writer, _WAITING, (BATCH,)) >= BATCH,
-            work=lambda: index_waiting(writer),
-        ),
+        is_due=lambda: number(writer, _WAITING, (BATCH,)) >= BATCH,
+        chore=lambda: index_waiting(writer),
     )
 
 

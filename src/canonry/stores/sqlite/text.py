@@ -11,11 +11,12 @@ import apsw
 from typing_extensions import override
 
 from canonry.language.texts.stems import lengths_near, stems_of
+from canonry.log.ports.world import translating
 from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Collection as PassagesCollection
 from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
+from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
 from canonry.readmodels.ranking import (
     POSTINGS_MAX,
     Asked,
@@ -45,7 +46,7 @@ from canonry.stores.sqlite.views import (
     sign_in,
     word_in,
 )
-from canonry.values.errors import CanonryError, Unavailable
+from canonry.values.errors import CanonryError
 from canonry.values.json_values import decode_json
 
 RUN_MAX: Final = 5_000
@@ -276,33 +277,25 @@ class SqliteText(SqliteView, Text):
         sought = sought_in(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
             return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
-        try:
+        with _heard():
             return await self._readers.long(lambda db: _search(db, query, sought), together=True)
-        except CanonryError as error:
-            raise _silent(error) from error
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
         wanted = frozenset(stems)
-        try:
-            return await self._readers.consistent(lambda db: _figures(_Corpus(db, query), wanted))
-        except CanonryError as error:
-            raise _silent(error) from error
+        with _heard():
+            return await self._read(lambda db: _figures(_Corpus(db, query), wanted))
 
     @override
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         wanted = tuple(ids)
         if not wanted:
             return ()
-        try:
-            return await self._readers.consistent(lambda db: placed(db, wanted, query))
-        except CanonryError as error:
-            raise _silent(error) from error
+        with _heard():
+            return await self._read(lambda db: placed(db, wanted, query))
 
 
-def _silent(error: CanonryError) -> Unavailable:
-    message = "Keyword search did not answer. Continue without it."
-    return Unavailable("text.unavailable", message, cause=error.code)
+_heard: Final = translating((CanonryError,), lambda error: no_keyword_search(error.code))
 
 
 class _Corpus:
@@ -366,9 +359,7 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     for space in corpus.sizes if rare else ():
         match = _match(query, space, (*((stem,) for stem in rare), *_readable(sought, figures)))
         hits += _indexed(db, match, query.limit, scores)
-    hits.sort(key=lambda hit: (-hit.score, hit.id))
-    asked = scores.asked(hits[0].shares if hits else {})
-    return TextFound(hits=hits[: query.limit], asked=asked)
+    return TextFound.of(hits, scores, query.limit)
 
 
 def _figures(corpus: _Corpus, stems: Iterable[str]) -> Figures:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,48 +67,36 @@ _LOST: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two statements that must select the same number, and the finding if they do not.
-
-    They read no payload and decode nothing, so they are cheap enough to follow every backup. They
-    reveal a view that was lost or half copied. Only `verify` compares each row with the records.
-    """
-
-    where: str
-    what: str
-    one: str
-    two: str
-
-    def look(self, db: apsw.Connection) -> Finding | None:
-        """Return the finding if the numbers differ, read in one transaction of `db`."""
-        if number(db, self.one) == number(db, self.two):
-            return None
-        return Finding(where=self.where, what=self.what)
-
-
 _PAIRS: Final = (
-    _Pair(
+    (
         "passages",
         "the word index does not have as many passages as are counted",
         "SELECT count(*) FROM passages_docsize",
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list = {_PASSAGES} AND facet = 'passages'",  # noqa: S608
     ),
-    _Pair(
+    (
         "passage_stems",
         "the number of passages with stems is not the number of passages",
         "SELECT count(*) FROM passage_stems",
         "SELECT count(*) FROM passages_docsize",
     ),
-    _Pair("things", "a passage is neither indexed nor queued for indexing", _LOST, "SELECT 0"),
-    _Pair(
+    ("things", "a passage is neither indexed nor queued for indexing", _LOST, "SELECT 0"),
+    (
         "listing",
         "the lists do not have as many rows as are counted",
         f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
     ),
 )
-"""Each pair is read in its own transaction, because a long one keeps the log from being emptied."""
+"""The finding where two statements do not select the same number, and the statements.
+
+They read no payload and decode nothing, so they are cheap enough to follow every backup. They
+reveal a view that was lost or half copied. Only `verify` compares each row with the records.
+"""
+
+
+def _differ(db: apsw.Connection, one: str, two: str) -> bool:
+    return number(db, one) != number(db, two)
 
 
 class LookingUpkeep(Upkeep):
@@ -142,23 +130,28 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def glance(self) -> Sequence[Finding]:
-        found = [await self._readers.whole(pair.look) for pair in _PAIRS]
-        return tuple(each for each in found if each is not None)
+        # One transaction for each, because a long one keeps the log from being emptied.
+        return tuple(
+            [
+                Finding(where=where, what=what)
+                for where, what, one, two in _PAIRS
+                if await self._readers.whole(partial(_differ, one=one, two=two))
+            ]
+        )
 
     @override
     async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
         tell = on_loop(told)
         await asyncio.to_thread(claim, target)
-        copied = await asyncio.to_thread(
-            lambda: copy_database(self._path, target / FILE, tell, self._way)
-        )
+        path, way = self._path, self._way
+        heads, digests = await asyncio.to_thread(copy_database, path, target / FILE, tell, way)
         blobs = self._blobs_in(target)
-        for digest in copied.digests:
+        for digest in digests:
             await blobs.put(await self._blobs.get(digest))
         if self._copy_files is not None:
             await self._copy_files(target)
-        await asyncio.to_thread(write_manifest, target, copied.heads)
-        return copied.heads
+        await asyncio.to_thread(write_manifest, target, heads)
+        return heads
 
     @override
     async def rebuild(self, told: UpkeepProgress) -> int:

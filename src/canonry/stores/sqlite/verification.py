@@ -154,7 +154,9 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
         yield from _rows(db, name, *(each.split() for each in columns))
     yield from _words(db, "passages")
     yield from _words(db, "catalog_grams")
-    yield from _stems(db)
+    live, true = (_STEMS.format(schema=schema) for schema in ("live", "main"))
+    more, less = "its stems are not those that the log produces", "its stems are missing"
+    yield from _apart(db, "passage_stems", live, true, more, less)
     live = "SELECT coalesce(t.id, u.n) FROM live.unindexed u LEFT JOIN live.things t ON t.n = u.n"
     true = "SELECT t.id FROM main.unindexed u JOIN main.things t ON t.n = u.n"
     what = "it is queued for indexing but is not a passage"
@@ -209,12 +211,16 @@ def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
         return
     live = _WORDS.format(words="live_words", schema="live")
     true = _WORDS.format(words="true_words", schema="main")
-    for one, two, what in (
-        (live, true, "the index has a word that the text does not contain"),
-        (true, live, "a word of the text is not indexed"),
-    ):
+    more = "the index has a word that the text does not contain"
+    yield from _apart(db, index, live, true, more, "a word of the text is not indexed")
+
+
+def _apart(  # noqa: PLR0917 - two statements, each with the finding about the rows it alone has
+    db: apsw.Connection, name: str, live: str, true: str, more: str, less: str
+) -> Iterator[Finding]:
+    for one, two, what in ((live, true, more), (true, live, less)):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
-        yield from _found(db, index, sql, what)
+        yield from _found(db, name, sql, what)
 
 
 def _same_words(db: apsw.Connection) -> bool:
@@ -225,16 +231,6 @@ def _same_words(db: apsw.Connection) -> bool:
     sql = "SELECT term, doc, col, offset FROM temp."
     one, two = db.execute(sql + "live_words"), db.execute(sql + "true_words")
     return all(here == there for here, there in zip_longest(one, two))
-
-
-def _stems(db: apsw.Connection) -> Iterator[Finding]:
-    live, true = _STEMS.format(schema="live"), _STEMS.format(schema="main")
-    for one, two, what in (
-        (live, true, "its stems are not those that the log produces"),
-        (true, live, "its stems are missing"),
-    ):
-        sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
-        yield from _found(db, "passage_stems", sql, what)
 
 
 # Verification checks every link of the chains, every row of the views, and the file itself.

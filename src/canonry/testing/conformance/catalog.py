@@ -90,7 +90,7 @@ SOUGHT: Final = {text: set[str](titles) for text, titles in _TITLES["sought"].it
 async def titles(backend: Backend, text: str, **more: Any) -> list[str]:
     """Return the titles of the hits, in order."""
     query = CatalogQuery(**{"project": PROJECT, "text": text, "limit": 50, **more})
-    return [entity.name for entity in (await backend.canon.catalog.search(query)).entities]
+    return [entity.name for entity in (await backend.canon.catalog.search(query)).items]
 
 
 async def a_catalog(backend: Backend, *names: str) -> Scribe:
@@ -324,10 +324,8 @@ class CatalogContract(Contract):
         query = CatalogQuery(project=PROJECT, text="found", limit=3)
         found = await backend.canon.catalog.search(query)
 
-        assert [entity.name for entity in found.entities] == [
-            *(f"found {n}" for n in equal),
-            "found 2",
-        ]
+        expected = [f"found {n}" for n in (*equal, 2)]
+        assert [entity.name for entity in found.items] == expected
         assert found.total == len(times)
 
     @requirement("catalog:search:kinds", because="A source item is not an entity.")
