@@ -6,7 +6,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 
-from canonry.log.entries import Born, Entry, Made, ThingDraft
+from canonry.log.entries import Born, EntitiesMerged, EntitiesUnmerged, Entry, Made, ThingDraft
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType, Relation
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
@@ -61,6 +61,8 @@ _USUAL: Final[Mapping[str, Any]] = {
     "position": 1,
     "changed_at": 1,
     **dict.fromkeys(("created_at", "updated_at", "recorded_at", "timestamp"), NEVER),
+    **dict.fromkeys(("members", "remaining", "outcomes"), ()),
+    "reason": "",
 }
 """Default values of fields."""
 
@@ -77,6 +79,23 @@ def _example(kind: type[T], name: str, changes: Mapping[str, Any], /, **said: An
     make: Any = kind
     thing: T = make(**{**_usual_of(make), "id": ident(name), **said, **changes})
     return thing
+
+
+def an_entry(kind: type[T], name: str, **changes: Any) -> T:
+    """Return an entry about the item called `name`; all else in it is empty unless it is given."""
+    make: Any = kind
+    entry: T = make(**{**_usual_of(make), make.__slots__[0]: ident(name), **changes})
+    return entry
+
+
+def merged(kept: str, gone: str) -> EntitiesMerged:
+    """Return the entry that merges the entity called `gone` into that called `kept`."""
+    return an_entry(EntitiesMerged, kept, merged=ident(gone))
+
+
+def unmerged(kept: str, separated: str) -> EntitiesUnmerged:
+    """Return the entry that undoes such a merge."""
+    return an_entry(EntitiesUnmerged, kept, separated=ident(separated))
 
 
 def made(*things: Born) -> tuple[Made, ...]:

@@ -1,6 +1,8 @@
 """Clocks, identities and a writer for tests."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from typing_extensions import override
 
@@ -11,7 +13,7 @@ from canonry.log.entries import Born, Entry, Thing
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import SALT_BYTES
 from canonry.readmodels.ports.state import State
-from canonry.testing.things import MIDDLE_EARTH, a_space, ident, made
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_space, ident, made
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant
 from canonry.values.provenance import Actor
@@ -130,6 +132,12 @@ class Scribe:
         self._count += 1
         name = f"{self._name}/{self._count}"
         return an_append(name, entries, space=self._space, judged_at=judged_at, reads=reads)
+
+
+async def make_elsewhere(canon: Canon, *things: Any) -> Appended:
+    """Write one commit that creates these items in another space than the usual one."""
+    moved = [replace(thing, space=ELSEWHERE) for thing in things]
+    return await Scribe(canon, "there", ELSEWHERE).make(*moved)
 
 
 async def thing_named(state: State, name: str) -> Thing:

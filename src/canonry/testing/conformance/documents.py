@@ -40,10 +40,11 @@ from canonry.testing.things import (
     a_story,
     a_turn,
     an_entity,
+    an_entry,
     an_event,
     ident,
 )
-from canonry.testing.worlds import Scribe, thing_named
+from canonry.testing.worlds import Scribe, make_elsewhere, thing_named
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
 
@@ -62,8 +63,7 @@ class DocumentsContract(Contract):
         await scribe.make(a_story(), a_story("side"))
         for name, story, order in (("c", "story", 3), ("a", "story", 1), ("b", "side", 2)):
             await scribe.make(a_scene(name, story, order=order))
-        there = a_scene("d", "tale", order=4, space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, a_scene("d", "tale", order=4))
         await scribe.write(SceneCompleted(scene_id=ident("c"), outcomes=(), summary="it ends"))
 
         async def scenes(query: SceneQuery) -> list[str]:
@@ -329,13 +329,9 @@ class PlacesContract(Contract):
         scribe = Scribe(backend.canon)
         names = ("left", "lost", "never")
         await scribe.make(*(an_edge(name, name, "inn", since=Instant(0)) for name in names))
-        left, lost, never = (ident(name) for name in names)
-        reason = "told so"
-        await scribe.write(
-            RelationEnded(relation_id=left, until=Instant(30), superseded_by=None, reason=reason),
-            RelationEnded(relation_id=lost, until=None, superseded_by=None, reason=reason),
-            RelationRetconned(relation_id=never, replaced_by=None, reason=reason),
-        )
+        left = an_entry(RelationEnded, "left", until=Instant(30))
+        lost, never = an_entry(RelationEnded, "lost"), an_entry(RelationRetconned, "never")
+        await scribe.write(left, lost, never)
 
         assert await held(backend, "inn", at=29) == ids("left")
         assert await held(backend, "inn", at=30) == []
@@ -353,8 +349,7 @@ class PlacesContract(Contract):
             an_edge("friend", "ann", "inn", rel_type="KNOWS"),
             a_relation("plain", "cup", "inn", rel_type="HELD_BY", since=None),
         )
-        there = an_edge("there", "ann", "inn", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, an_edge("there", "ann", "inn"))
 
         assert await held(backend, "inn") == ids("player")
         assert await held(backend, "inn", kinds=("character",)) == ids("character")
@@ -395,11 +390,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", limit=2, newest_first=True) == ids("c", "b")
         assert await held(backend, "inn", kinds=None, newest_first=True) == ids("c", "b", "a")
         assert await held(backend, "house", "inn", limit=1) == ids("home", "a")
-        await scribe.write(
-            RelationEnded(
-                relation_id=ident("b"), until=Instant(55), superseded_by=None, reason="left"
-            )
-        )
+        await scribe.write(an_entry(RelationEnded, "b", until=Instant(55)))
         assert await held(backend, "inn", limit=2) == ids("a", "b")
         assert await held(backend, "inn", at=55, limit=2) == ids("a", "c")
 
@@ -426,7 +417,6 @@ class PlacesContract(Contract):
             ),
             an_edge("back", "yard", "inn", kind="south", **exits),
         )
-        north = ident("north")
 
         async def among(at: int) -> list[tuple[str, str, str]]:
             places = [ident(name) for name in ("yard", "inn")]
@@ -437,9 +427,7 @@ class PlacesContract(Contract):
         home = (yard, "south", inn)
         assert await among(59) == [home, (inn, "down", cellar), (inn, "north", yard)]
         assert await among(70) == [home, (inn, "east", road), (inn, "north", yard)]
-        await scribe.write(
-            RelationEnded(relation_id=north, until=Instant(70), superseded_by=None, reason="x")
-        )
+        await scribe.write(an_entry(RelationEnded, "north", until=Instant(70)))
         assert await among(70) == [home, (inn, "east", road)]
         assert await among(69) == [home, (inn, "north", yard)]
 
@@ -456,8 +444,7 @@ class PlacesContract(Contract):
             an_event("other", "house", time_ref=Instant(15)),
             an_event("wish", "inn", time_ref=Instant(15), level=CanonLevel.PROPOSED),
         )
-        never = ident("never")
-        await scribe.write(EventRetconned(event_id=never, replaced_by=None, reason="dreamt"))
+        await scribe.write(an_entry(EventRetconned, "never"))
 
         async def until(at: int, limit: int = 10, place: str = "inn") -> Sequence[Event]:
             return await backend.canon.places.events_until(
@@ -487,8 +474,7 @@ class PlacesContract(Contract):
             an_entity("wish", entity_type="location", level=CanonLevel.PROPOSED),
             an_entity("player", entity_type="player"),
         )
-        there = an_entity("there", entity_type="location", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, an_entity("there", entity_type="location"))
 
         async def page(last: Entity | None, limit: int = 2) -> Sequence[Entity]:
             return await places.entities_after(MIDDLE_EARTH, "location", last, limit=limit)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from canonry.canon.session.canon import Canon
-from canonry.log.commits import Append, Appended, Position
+from canonry.log.commits import Appended
 from canonry.log.entries import EvidenceLinked
 from canonry.log.folding import thing_key
 from canonry.log.items.facts import Fact
@@ -212,7 +212,14 @@ class _Client:
             judged_at = await self._canon.ledger.head(MIDDLE_EARTH)
             read = await _lists(self._canon, keys) if looks else {}
             if writes:
-                append = _append(name, wrote, judged_at, read)
+                cited = EvidenceKind.SOURCE
+                entries = [
+                    EvidenceLinked(thing_id=ident(key), evidence=Evidence(kind=cited, ref=each))
+                    for key, elements in wrote.items()
+                    for each in elements
+                ]
+                reads = [thing_key(ident(key)) for key in read]
+                append = an_append(name, entries, judged_at=judged_at, reads=reads)
                 (outcome,) = await self._canon.ledger.append([append])
                 fate = Fate.DONE if isinstance(outcome, Appended) else Fate.REFUSED
             else:
@@ -230,18 +237,3 @@ class _Client:
                         fate=fate,
                     )
                 )
-
-
-def _append(
-    name: str,
-    wrote: Mapping[str, Sequence[str]],
-    judged_at: Position,
-    read: Mapping[str, Sequence[str]],
-) -> Append:
-    entries = [
-        EvidenceLinked(thing_id=ident(key), evidence=Evidence(kind=EvidenceKind.SOURCE, ref=each))
-        for key, elements in wrote.items()
-        for each in elements
-    ]
-    keys = [thing_key(ident(key)) for key in read]
-    return an_append(name, entries, judged_at=judged_at, reads=keys)

@@ -19,7 +19,16 @@ from canonry.testing.conformance.kit import (
     answers,
     requirement,
 )
-from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_named, a_turn, ident, made
+from canonry.testing.things import (
+    ELSEWHERE,
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_turn,
+    an_entry,
+    ident,
+    made,
+)
 from canonry.testing.worlds import Scribe, a_draft, an_append
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.values.ids import CommitId
@@ -161,15 +170,8 @@ class LedgerContract(Contract):
         async def at(microseconds: int) -> int:
             return await ledger.position_at(MIDDLE_EARTH, Instant(start + microseconds))
 
-        assert [await at(m) for m in (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)] == [
-            0,
-            1,
-            1,
-            2,
-            2,
-            3,
-            3,
-        ]
+        moments = (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)
+        assert [await at(m) for m in moments] == [0, 1, 1, 2, 2, 3, 3]
         nowhere = ident("nowhere")
         assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
@@ -237,15 +239,8 @@ class LedgerContract(Contract):
         both = await ledger.touched_since(nothing.cursor, limit=100)
         again = await ledger.touched_since(both.cursor, limit=100)
 
-        keys = [
-            key(ident(name))
-            for key, name in (
-                (thing_key, "ring"),
-                (facts_key, "frodo"),
-                (thing_key, "sword"),
-                (facts_key, "sam"),
-            )
-        ]
+        keys = {thing_key(ident(name)) for name in ("ring", "sword")}
+        keys |= {facts_key(ident(name)) for name in ("frodo", "sam")}
         assert nothing.keys == frozenset()
         assert both.keys is not None
         assert both.keys >= {key_hash(key) for key in keys}
@@ -341,8 +336,7 @@ class LedgerContract(Contract):
         scribe = Scribe(backend.canon)
         frodo = ident("frodo")
         await scribe.make(a_fact("ring", "frodo"))
-        ring = ident("ring")
-        await scribe.write(FactRetconned(fact_id=ring, replaced_by=None, reason=""))
+        await scribe.write(an_entry(FactRetconned, "ring"))
 
         for key in (thing_key(ident("ring")), facts_key(frodo)):
             draft = scribe.next(made(a_fact("late")), judged_at=1, reads=[key])
@@ -578,10 +572,9 @@ class LedgerContract(Contract):
         """A draft that cannot be folded raises and leaves no trace. The log continues."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
-        dangling = FactRetconned(fact_id=ident("nobody"), replaced_by=None, reason="")
 
         with pytest.raises(BrokenInvariant, match=r"^canon\.dangling-entry:"):
-            await scribe.write(*made(a_fact("good")), dangling)
+            await scribe.write(*made(a_fact("good")), an_entry(FactRetconned, "nobody"))
         after = await scribe.make(a_fact("two"))
         assert after.position == Position(2)
         assert await backend.canon.state.things([ident("good")]) == {}

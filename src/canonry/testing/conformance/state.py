@@ -7,7 +7,6 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
     AudienceChanged,
     EntitiesMerged,
-    EntitiesUnmerged,
     EntityRetconned,
     Erased,
     Made,
@@ -53,11 +52,14 @@ from canonry.testing.things import (
     a_turn,
     an_axiom,
     an_entity,
+    an_entry,
     an_observation,
     ident,
     made,
+    merged,
+    unmerged,
 )
-from canonry.testing.worlds import Scribe, thing_named
+from canonry.testing.worlds import Scribe, make_elsewhere, thing_named
 from canonry.values.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.moments import Instant
@@ -195,10 +197,8 @@ class StateContract(EntityContract, RecordsContract):
         await scribe.make(a_relation("first", "ann", "bob", rel_type="OWNS"))
         await scribe.make(a_relation("later", "cid", "bob", rel_type="OWNS"))
         first, later = (ident(n) for n in ("first", "later"))
-        ended = RelationEnded(
-            relation_id=first, until=Instant(7), superseded_by=later, reason="given away"
-        )
-        await scribe.write(ended)
+        end = an_entry(RelationEnded, "first", until=Instant(7), superseded_by=later)
+        await scribe.write(end)
         old = (await backend.canon.state.things((first,)))[first]
         assert isinstance(old, Relation)
         assert (old.until, old.superseded_by, old.current) == (Instant(7), later, False)
@@ -216,14 +216,9 @@ class StateContract(EntityContract, RecordsContract):
         scribe = Scribe(backend.canon)
         for name in ("ONE", "TWO", "THREE"):
             await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
-        there = a_relation("FOUR", "ann", "bob", rel_type="FOUR", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
-        one, two = (ident(n) for n in ("ONE", "TWO"))
-        until = Instant(7)
-        await scribe.write(
-            RelationEnded(relation_id=one, until=until, superseded_by=None, reason="over"),
-            RelationRetconned(relation_id=two, replaced_by=None, reason="never"),
-        )
+        await make_elsewhere(backend.canon, a_relation("FOUR", "ann", "bob", rel_type="FOUR"))
+        ended = an_entry(RelationEnded, "ONE", until=Instant(7))
+        await scribe.write(ended, an_entry(RelationRetconned, "TWO"))
         here = frozenset((MIDDLE_EARTH,))
 
         assert await edges(backend, "ann", spaces=here) == ["ONE", "TWO", "THREE"]
@@ -403,15 +398,10 @@ class StateContract(EntityContract, RecordsContract):
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("Frodo", tags=("alive",)))
         await scribe.write(*made(a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN")))
-        ended: dict[str, Any] = {"until": Instant(1), "superseded_by": None, "reason": "fled"}
-        await scribe.write(
-            RelationEnded(relation_id=ident("home"), audience=GAME_MASTERS, **ended),
-            *made(
-                an_observation(
-                    "Frodo", "mark", fields={STATE_TAGS: {"marked": True}}, audience=FOR_SAM
-                )
-            ),
-        )
+        end = an_entry(RelationEnded, "home", until=Instant(1), audience=GAME_MASTERS)
+        fields = {STATE_TAGS: {"marked": True}}
+        mark = an_observation("Frodo", "mark", fields=fields, audience=FOR_SAM)
+        await scribe.write(end, *made(mark))
 
         async def known(viewer: Viewer) -> tuple[int, int, int]:
             spaces, state = await seen_by(backend, viewer), backend.canon.state
@@ -477,15 +467,11 @@ class StateContract(EntityContract, RecordsContract):
         look = look_mark("person", "\u0410nn Lee")
         assert await found(backend, look) == {look: [ann]}
 
-        kept, merged = (
-            (await entity_named(backend, "bo")).id,
-            (await entity_named(backend, "ann")).id,
-        )
-        await scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
+        await scribe.write(merged("bo", "ann"))
         assert await found(backend, *texts) == {each: [bo] for each in texts}
-        await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
+        await scribe.write(unmerged("bo", "ann"))
         assert await found(backend, *texts) == {each: [ann] for each in texts}
-        await scribe.write(EntityRetconned(entity_id=merged, replaced_by=None, reason=""))
+        await scribe.write(an_entry(EntityRetconned, "ann"))
         assert await found(backend, *texts) == {}
 
     @requirement(
@@ -534,31 +520,21 @@ class StateContract(EntityContract, RecordsContract):
             await scribe.write(lamp, said(name, f"{name} born", serial=name, label=f"lamp {name}"))
         alone = {name: await entity_named(backend, name) for name in ("a", "b", "c")}
         a, b, c = (alone[name].id for name in ("a", "b", "c"))
-        await scribe.write(EntitiesMerged(kept=a, merged=c, members=(), reason=""))
-        await scribe.write(EntitiesMerged(kept=b, merged=a, members=(c,), reason=""))
+        await scribe.write(merged("a", "c"))
+        await scribe.write(an_entry(EntitiesMerged, "b", merged=a, members=(c,)))
         await scribe.write(said("a", "later", room="Attic"))
         await scribe.write(said("c", "last", shelf="9"))
 
         root = await entity_named(backend, "b")
-        assert (root.name, root.observed.count, root.members) == (
-            "lamp b",
-            5,
-            tuple(sorted((a, c))),
-        )
+        assert (root.name, root.observed.count) == ("lamp b", 5)
+        assert root.members == tuple(sorted((a, c)))
         assert (root.properties["room"], root.properties["shelf"]) == ("Attic", "9")
-        merged = await entity_named(backend, "a")
-        assert (merged.merged_into, merged.brought, merged.sightings.count) == (b, (c,), 2)
+        gone = await entity_named(backend, "a")
+        assert (gone.merged_into, gone.brought, gone.sightings.count) == (b, (c,), 2)
 
-        await scribe.write(
-            EntitiesUnmerged(kept=b, separated=a, remaining=(), reason=""),
-            EntitiesMerged(kept=a, merged=c, members=(), reason=""),
-        )
-        root = await entity_named(backend, "b")
-        assert (root.own, root.snapshot, root.observed) == (
-            alone["b"].own,
-            alone["b"].snapshot,
-            alone["b"].observed,
-        )
+        await scribe.write(unmerged("b", "a"), merged("a", "c"))
+        root, was = await entity_named(backend, "b"), alone["b"]
+        assert (root.own, root.snapshot, root.observed) == (was.own, was.snapshot, was.observed)
         again = await entity_named(backend, "a")
         assert (again.name, again.members, again.brought) == ("lamp a", (c,), ())
         assert again.properties == {"serial": "c", "label": "lamp c", "room": "Attic", "shelf": "9"}
@@ -580,6 +556,5 @@ class StateContract(EntityContract, RecordsContract):
         await scribe.write(*made(an_entity("bare", entity_type="lamp")))
         await scribe.write(said("bare", "bare born", room="Hall"))
         assert (await entity_named(backend, "bare")).name == "lamp"
-        bare, forth = [(await entity_named(backend, name)).id for name in ("bare", "forth")]
-        await scribe.write(EntitiesMerged(kept=bare, merged=forth, members=(), reason=""))
+        await scribe.write(merged("bare", "forth"))
         assert (await entity_named(backend, "bare")).name == "Desk"

@@ -7,8 +7,6 @@ import pytest
 
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
-    EntitiesMerged,
-    EntitiesUnmerged,
     EntityRetconned,
     Entry,
     FactRead,
@@ -37,12 +35,15 @@ from canonry.testing.things import (
     a_named,
     a_record,
     an_entity,
+    an_entry,
     an_event,
     an_observation,
     ident,
     made,
+    merged,
+    unmerged,
 )
-from canonry.testing.worlds import Scribe, thing_named
+from canonry.testing.worlds import Scribe, make_elsewhere, thing_named
 from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Authority, CanonLevel
@@ -194,8 +195,7 @@ class EntityContract(Contract):
         await scribe.write(*a_named("Strider"))
         await scribe.write(*a_named("Marn the Tall"))
         await scribe.make(an_observation("Strider", "new", fields={"name": "Aragorn"}))
-        kept, gone = (ident(name) for name in ("Strider", "Marn the Tall"))
-        await scribe.write(EntitiesMerged(kept=kept, merged=gone, members=(), reason=""))
+        await scribe.write(merged("Strider", "Marn the Tall"))
 
         for pattern in ("strid", "ARAGORN", "the tall"):
             assert await found(backend, name_pattern=pattern) == ["Aragorn"]
@@ -225,18 +225,17 @@ class EntityContract(Contract):
         )
         fields = {"name": "anna", "state_tags": {"alive": False, "ghost": True}}
         await scribe.make(an_observation("ann", "died", fields=fields))
-        bob, cid = ident("bob"), ident("cid")
 
         assert await found(backend, all_of=tags("alive")) == ["bob"]
         assert await found(backend, name_pattern="anna") == ["anna"]
         assert await found(backend, all_of=tags("ghost"), none_of=tags("alive")) == ["anna"]
-        await scribe.write(EntitiesMerged(kept=cid, merged=bob, members=(), reason=""))
+        await scribe.write(merged("cid", "bob"))
         # The later observation of two merged entities determines the name.
         assert len(await found(backend)) == 2
         assert len(await found(backend, all_of=tags("alive"))) == 1
-        await scribe.write(EntitiesUnmerged(kept=cid, separated=bob, remaining=(), reason=""))
+        await scribe.write(unmerged("cid", "bob"))
         assert await found(backend) == ["anna", "bob", "cid"]
-        await scribe.write(EntityRetconned(entity_id=bob, replaced_by=None, reason=""))
+        await scribe.write(an_entry(EntityRetconned, "bob"))
         assert await found(backend, level=CanonLevel.CANON) == ["anna", "cid"]
         assert await found(backend, level=CanonLevel.RETCONNED, all_of=tags("alive")) == ["bob"]
 
@@ -279,9 +278,9 @@ class EntityContract(Contract):
         await scribe.make(an_entity("ann"), an_entity("bob"))
         for n in range(4):
             await scribe.make(an_observation("ann", f"a{n}"), an_observation("bob", f"b{n}"))
-        ann, bob = ident("ann"), ident("bob")
-        await scribe.write(EntitiesMerged(kept=ann, merged=bob, members=(), reason=""))
+        await scribe.write(merged("ann", "bob"))
 
+        ann = ident("ann")
         seen = await state.observations(ann, after=ORIGIN, limit=10)
         later = await state.observations(ann, after=Position(3), limit=1)
 
@@ -385,12 +384,9 @@ class EntityContract(Contract):
 
         assert await facts(backend, **first) == ["always", "for ages"]
         assert await facts(backend, **last) == ["always", "for ages", "at last"]
+        end = {"until": Instant(5), "superseded_by": ident("at last")}
         for name in ("always", "for ages"):
-            await scribe.write(
-                FactSuperseded(
-                    fact_id=ident(name), until=Instant(5), superseded_by=ident("at last")
-                )
-            )
+            await scribe.write(an_entry(FactSuperseded, name, **end))
         assert await facts(backend, start=Instant(5)) == ["at last"]
         assert await facts(backend, start=Instant(4), end=Instant(9)) == ["always", "for ages"]
         assert await facts(backend) == ["always", "for ages", "at last"]
@@ -405,9 +401,8 @@ class EntityContract(Contract):
         """A fact that is superseded without a date keeps its interval and names its successor."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("before", time_ref=Instant(0)), a_fact("after"))
-        heir = ident("after")
-        before = ident("before")
-        await scribe.write(FactSuperseded(fact_id=before, until=None, superseded_by=heir))
+        before, heir = ident("before"), ident("after")
+        await scribe.write(an_entry(FactSuperseded, "before", superseded_by=heir))
 
         assert await facts(backend, start=Instant(9 * DAY)) == ["before", "after"]
         found = (await backend.canon.state.things((before,)))[before]
@@ -424,8 +419,7 @@ class EntityContract(Contract):
         event, attribute = FactType.OCCURRENCE, FactType.ATTRIBUTE
         await scribe.make(a_fact("two", "ann", "bob", authority=player, fact_type=event))
         await scribe.make(a_fact("three", "bob", level=CanonLevel.PROPOSED, fact_type=attribute))
-        there = a_fact("four", "ann", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, a_fact("four", "ann"))
         here = frozenset((MIDDLE_EARTH,))
 
         assert await facts(backend, spaces=here) == ["one", "two", "three"]
@@ -443,8 +437,7 @@ class EntityContract(Contract):
         assert await facts(backend, fact_type=attribute, entities=some("bob")) == ["three"]
         combined = {"entities": some("bob"), "authority": gm, "level": CanonLevel.PROPOSED}
         assert await facts(backend, **combined) == ["three"]
-        two = ident("two")
-        await scribe.write(FactRetconned(fact_id=two, replaced_by=None, reason="no"))
+        await scribe.write(an_entry(FactRetconned, "two"))
         canon = {"spaces": here, "level": CanonLevel.CANON}
         assert await facts(backend, **canon) == ["one"]
         assert await facts(backend, **canon, entities=some("bob")) == []
@@ -476,8 +469,7 @@ class EntityContract(Contract):
         await scribe.make(a_fact("one", statement="The ring  burns"))
         await scribe.make(a_fact("two", statement="the RING burns ", level=CanonLevel.RETCONNED))
         await scribe.make(a_fact("three", statement="the ring burns not"))
-        there = a_fact("four", statement="The ring burns", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, a_fact("four", statement="The ring burns"))
 
         await scribe.make(a_fact("five", statement="A ring burns!"))
 
@@ -542,8 +534,7 @@ class EntityContract(Contract):
         scribe, scene = Scribe(backend.canon), ident("scene")
         await scribe.make(an_event("one", "ann", "bob", scene_id=scene))
         await scribe.make(an_event("two", "bob", level=CanonLevel.RETCONNED))
-        there = an_event("three", "ann", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, an_event("three", "ann"))
 
         assert await events(backend, entities=some("ann", "bob"), level=CanonLevel.CANON) == [
             "one",

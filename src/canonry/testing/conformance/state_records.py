@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.log.entries import EntityRetconned
 from canonry.log.items.entities import Entity
 from canonry.readmodels.ports.state import (
     EntityQuery,
@@ -23,12 +23,15 @@ from canonry.testing.things import (
     a_run,
     a_schema,
     an_entity,
+    an_entry,
     an_observation,
     evidence,
     ident,
     made,
+    merged,
+    unmerged,
 )
-from canonry.testing.worlds import Scribe, thing_named
+from canonry.testing.worlds import Scribe, make_elsewhere, thing_named
 from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Observation
@@ -89,9 +92,7 @@ class RecordsContract(Contract):
         assert (await backend.canon.state.entities_identified(asked))["ann lee"].total == 3
         assert await bearing(backend, "ann lee", spaces=frozenset()) == {}
         await scribe.make(mailed("Ann Lee", "new@lee.org"))
-        await scribe.write(
-            EntityRetconned(entity_id=ids("ann  lee")[0], replaced_by=None, reason="")
-        )
+        await scribe.write(an_entry(EntityRetconned, "ann  lee"))
         assert await bearing(backend, "ann@lee.org", "new@lee.org", "ann lee", spaces=HERE) == {
             "ann@lee.org": ["Ann Lee"],
             "new@lee.org": ["Ann Lee"],
@@ -126,14 +127,12 @@ class RecordsContract(Contract):
         """The texts of a merged entity find its root."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("acme"), *a_named("acme corp"))
-        kept, merged = ids("acme", "acme corp")
-        await scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
+        await scribe.write(merged("acme", "acme corp"))
 
-        found = await backend.canon.state.entities_identified(
-            IdentifierQuery(keys=("acme corp",), begins=True)
-        )
-        assert [entity.id for entity in found["acme corp"].items] == [kept]
-        await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
+        asked = IdentifierQuery(keys=("acme corp",), begins=True)
+        found = await backend.canon.state.entities_identified(asked)
+        assert [entity.id for entity in found["acme corp"].items] == [ident("acme")]
+        await scribe.write(unmerged("acme", "acme corp"))
         assert await bearing(backend, "acme corp") == {"acme corp": ["acme corp"]}
 
     @requirement("state:entities:types", because="Types are open: each vocabulary has its own.")
@@ -142,9 +141,8 @@ class RecordsContract(Contract):
         scribe = Scribe(backend.canon)
         for name, kind in (("a", "note"), ("b", "note"), ("c", "x/y"), ("d", "note")):
             await scribe.write(*a_named(name, entity_type=kind))
-        a, b, d = ids("a", "b", "d")
-        await scribe.write(EntitiesMerged(kept=a, merged=b, members=(), reason=""))
-        await scribe.write(EntityRetconned(entity_id=d, replaced_by=None, reason=""))
+        await scribe.write(merged("a", "b"))
+        await scribe.write(an_entry(EntityRetconned, "d"))
 
         assert await backend.canon.state.entity_types(HERE) == {"note": 1, "x/y": 1}
         assert await backend.canon.state.entity_types(None) == {"note": 1, "x/y": 1}
@@ -158,8 +156,7 @@ class RecordsContract(Contract):
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name in ("a", "b", "c", "d"):
             await scribe.write(*a_named(name))
-        a, c = ids("a", "c")
-        await scribe.write(EntitiesMerged(kept=a, merged=c, members=(), reason=""))
+        await scribe.write(merged("a", "c"))
 
         some = await state.entities(EntityQuery(include_merged=True, limit=2, offset=1))
         assert some.total == 4
@@ -193,8 +190,7 @@ class RecordsContract(Contract):
         assert await until(3 * DAY + 1) == (3, 4, 3)
         assert await until(2 * DAY - 1) == (1, 2, 1)
         assert await until(0) == (None, 0, 0)
-        other = ident("other")
-        await scribe.write(EntitiesMerged(kept=other, merged=bill, members=(), reason=""))
+        await scribe.write(merged("other", "bill"))
         assert await until(3 * DAY) == (3, 4, 3)
         assert await state.entities_seen_until(ids("nobody"), Instant(0)) == {}
 
@@ -209,8 +205,7 @@ class RecordsContract(Contract):
         for name, day in (("a", 3), ("a", 1), ("b", 9)):
             seen = Instant(day * DAY)
             await scribe.make(a_record(name, f"{name} {day}", observed_at=seen))
-        a, b = ids("a", "b")
-        await scribe.write(EntitiesMerged(kept=a, merged=b, members=(), reason=""))
+        await scribe.write(merged("a", "b"))
 
         whole = await thing_named(backend.canon.state, "a")
         assert isinstance(whole, Entity)
@@ -330,12 +325,11 @@ class RecordsContract(Contract):
         assert await told(superseded=True) == [8, 3, 2, 1]
         await scribe.make(an_entity("b"), a_record("b", "other", due=6))
         assert await told() == [6, 2]
-        a, b = ids("a", "b")
-        await scribe.write(EntitiesMerged(kept=b, merged=a, members=(), reason=""))
+        await scribe.write(merged("b", "a"))
         assert await told() == [2]
-        await scribe.write(EntitiesUnmerged(kept=b, separated=a, remaining=(), reason=""))
+        await scribe.write(unmerged("b", "a"))
         assert await told() == [6, 2]
-        await scribe.write(EntityRetconned(entity_id=b, replaced_by=None, reason=""))
+        await scribe.write(an_entry(EntityRetconned, "b"))
         assert await told() == [2]
 
     @requirement("state:relations:newest", because="The newest edge is often the one just created.")
@@ -363,8 +357,7 @@ class RecordsContract(Contract):
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name, version in (("bill", "1.0"), ("note", "1.0"), ("bill", "1.1")):
             await scribe.make(a_schema(name, version))
-        there = a_schema("bill", "9.0", space=ELSEWHERE)
-        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await make_elsewhere(backend.canon, a_schema("bill", "9.0"))
 
         page = await state.schemas(HERE, "bill", limit=9, offset=0)
         assert page.total == 2

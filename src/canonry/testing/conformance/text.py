@@ -20,6 +20,7 @@ from canonry.testing.things import (
     a_source,
     a_turn,
     an_axiom,
+    an_entry,
     an_event,
     an_observation,
     ident,
@@ -348,9 +349,7 @@ class TextContract(Contract):
         Retconned texts are not found, and a renamed entity is found by its new name only.
         """
         scribe = Scribe(backend.canon)
-        wrong = ident("wrong")
-        entities = {"collection": Collection.ENTITIES}
-        facts = {"collection": Collection.FACTS}
+        entities, facts = {"collection": Collection.ENTITIES}, {"collection": Collection.FACTS}
         await scribe.write(*a_named("Strider"))
         await scribe.make(
             a_fact("wrong", "Strider", statement="the beacon is lit"),
@@ -366,7 +365,7 @@ class TextContract(Contract):
         assert await ids(backend, "beacon") == set()
         renamed = an_observation("Strider", "crowned", fields={"name": "Elessar"})
         await scribe.make(renamed)
-        await scribe.write(FactRetconned(fact_id=wrong, replaced_by=None, reason="a slip"))
+        await scribe.write(an_entry(FactRetconned, "wrong"))
 
         assert await ids(backend, "strider", **entities) == set()
         assert await ids(backend, "elessar", **entities) == called("Strider")

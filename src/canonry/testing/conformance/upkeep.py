@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from canonry.log.commits import ORIGIN, Appended, Position, Stale
-from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
+from canonry.log.entries import EntitiesMerged, Erased, Tombstone
 from canonry.log.folding import facts_key, key_hash, thing_key
 from canonry.log.items.entities import Entity
 from canonry.readmodels.passages import Collection
@@ -24,13 +24,14 @@ from canonry.testing.things import (
     a_named,
     a_snippet,
     a_turn,
+    an_entry,
     an_observation,
     ident,
     made,
+    unmerged,
 )
 from canonry.testing.worlds import Scribe
 from canonry.values.errors import BrokenInvariant, Conflict, NotFound, Unavailable
-from canonry.values.ids import EntityId
 
 CONTENTS = (b"", b"\x00", bytes(range(256)) * 10, b"a" * 3_000_000, "\u6c49\u5b57".encode())
 
@@ -494,12 +495,11 @@ class UpkeepContract(Contract):
     @requirement("upkeep:purge:merged", because="A snapshot contains data of all merged entities.")
     async def test_purged_entity_leaves_no_trace_in_others(self, backend: Backend) -> None:
         """Data of an erased entity is in no past version of an entity that it was merged with."""
-        scribe, entity_ids = Scribe(backend.canon), (ident("ann"), ident("bob"))
-        ann, bob = map(EntityId, entity_ids)
+        scribe, ann, bob = Scribe(backend.canon), ident("ann"), ident("bob")
         said = an_observation("bob", "bob said", fields={"description": SECRET})
         await scribe.write(*a_named("ann"), *a_named("bob"), *made(said))
-        await scribe.write(EntitiesMerged(kept=ann, merged=bob, members=(), reason=SECRET))
-        await scribe.write(EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason=""))
+        await scribe.write(an_entry(EntitiesMerged, "ann", merged=bob, reason=SECRET))
+        await scribe.write(unmerged("ann", "bob"))
         targets = (bob, ident("bob said"), ident("bob/born"))
         await scribe.write(Erased(targets=targets, reason="a right"))
 
