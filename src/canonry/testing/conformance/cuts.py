@@ -77,17 +77,13 @@ class DiedError(BaseException):
     """The process has died: no code that follows in it runs."""
 
 
-def _die() -> BaseException:
-    return DiedError()
-
-
 def _time_out() -> BaseException:
     message = f"The call was stopped after {SECONDS:g} s. Retry it, or ask for less."
     return Unavailable("call.deadline", message, seconds=SECONDS)
 
 
 ENDS: Final[Mapping[str, Callable[[], BaseException]]] = {
-    "killed": _die,
+    "killed": DiedError,
     "cancelled": asyncio.CancelledError,
     "out of time": _time_out,
 }
@@ -100,7 +96,7 @@ class CutLedger:
     def __init__(self, inner: Ledger) -> None:
         """Interrupt no call before `begin`."""
         self._inner = inner
-        self.begin(0, _die)
+        self.begin(0, DiedError)
 
     def begin(self, cut_at: int, end: Callable[[], BaseException]) -> None:
         """Count the appends of the next call. With 0 it is not interrupted."""
@@ -118,7 +114,7 @@ class CutLedger:
         outcomes = await self._inner.append(batch)
         self.appends += any(isinstance(o, Appended) and not o.replayed for o in outcomes)
         if self.cut_at and self.appends == self.cut_at and not self.cut:
-            self.cut, self.dead = True, self.end is _die
+            self.cut, self.dead = True, self.end is DiedError
             raise self.end()
         return outcomes
 
@@ -144,7 +140,7 @@ class _Session:
     cut_at: Sequence[int] = ()
     like: "_Session | None" = None
     keyed: bool = True
-    end: Callable[[], BaseException] = _die
+    end: Callable[[], BaseException] = DiedError
     kept: dict[str, str] = field(default_factory=_GIVEN.copy)
     names: dict[str, str] = field(default_factory=dict)
     replies: list[tuple[str, str]] = field(default_factory=list)
@@ -249,7 +245,7 @@ class CutsContract(Contract):
     rounds: ClassVar[int | None] = None
     """A slow backend may skip some ends, and limit the rounds of each."""
 
-    @requirement("calls:cut:covered", because="A tool without this test may lose data.")
+    @requirement("calls:cut:covered", "A tool without this test may lose data.")
     async def test_every_tool_that_writes_is_cut(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
@@ -261,7 +257,7 @@ class CutsContract(Contract):
 
     @requirement(
         "calls:key:changes-nothing",
-        because="Of two steps of a call with one key, one would count as the other and be lost.",
+        "Of two steps of a call with one key, one would count as the other and be lost.",
     )
     async def test_a_key_changes_nothing_of_what_a_call_does(
         self, backend: Backend, serve: ServeToolsets
@@ -274,7 +270,7 @@ class CutsContract(Contract):
 
     @requirement(
         "calls:cut:anywhere",
-        because="A client that does not know whether a call arrived sends it again with its key.",
+        "A client that does not know whether a call arrived sends it again with its key.",
     )
     async def test_f1_a_call_cut_off_anywhere_is_finished_by_sending_it_again(
         self, backend: Backend, serve: ServeToolsets

@@ -54,9 +54,7 @@ SCENE = ident("scene")
 class DocumentsContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement(
-        "documents:scenes:filters", because="A game master asks how far the story has come."
-    )
+    @requirement("documents:scenes:filters", "A game master asks how far the story has come.")
     async def test_scenes_come_in_the_order_of_play(self, backend: Backend) -> None:
         """`scenes` filters by space, story and status, in the order of play, with totals."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -77,7 +75,7 @@ class DocumentsContract(Contract):
         page = await documents.scenes(SceneQuery(limit=2, offset=1))
         assert ([s.title for s in page.items], page.total) == (["b", "c"], 4)
 
-    @requirement("documents:scenes:open", because="A crash during canonizing must be found.")
+    @requirement("documents:scenes:open", "A crash during canonizing must be found.")
     async def test_open_scenes_are_those_being_canonized(self, backend: Backend) -> None:
         """`open_scenes` returns scenes that are being canonized, of one space or all."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -98,9 +96,7 @@ class DocumentsContract(Contract):
         assert (done.summary, done.outcomes) == ("done", (ident("fact"),))
         assert done.completed_at == done.updated_at > done.created_at
 
-    @requirement(
-        "documents:scenes:counts", because="Numbering the next turn must not read all turns."
-    )
+    @requirement("documents:scenes:counts", "Numbering the next turn must not read all turns.")
     async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
         """A scene counts its turns and proposals, and a story counts its scenes."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -119,7 +115,7 @@ class DocumentsContract(Contract):
         assert (story.scene_count, story.last_order) == (2, 7)
         assert story.status is StoryStatus.ACTIVE
 
-    @requirement("documents:turns:indexes", because="A transcript needs an order.")
+    @requirement("documents:turns:indexes", "A transcript needs an order.")
     async def test_turns_are_numbered_within_their_scene(self, backend: Backend) -> None:
         """Turns are numbered 0, 1, 2, ... within a scene in the order of their commits."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -135,7 +131,7 @@ class DocumentsContract(Contract):
         assert [t.index for t in other] == [0, 1, 2]
         assert await documents.turns(ident("nowhere")) == []
 
-    @requirement("documents:turns:last", because="An agent's context ends with the last turns.")
+    @requirement("documents:turns:last", "An agent's context ends with the last turns.")
     async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
         """`last` returns that many of the newest turns, the oldest of them first."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -149,7 +145,7 @@ class DocumentsContract(Contract):
         assert await last(99) == list(range(12))
         assert await last(0) == []
 
-    @requirement("documents:turns:after", because="Long scenes are read in pages.")
+    @requirement("documents:turns:after", "Long scenes are read in pages.")
     async def test_turns_are_paged_without_a_gap(self, backend: Backend) -> None:
         """`after` and `limit` page through all turns without a gap."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -164,8 +160,7 @@ class DocumentsContract(Contract):
         assert await documents.turns(SCENE, after=99) == []
 
     @requirement(
-        "documents:proposals:filters",
-        because="Canonizing decides each pending proposal once, in order.",
+        "documents:proposals:filters", "Canonizing decides each pending proposal once, in order."
     )
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
         """`proposals` filters by space, scene, type, status and request, oldest first.
@@ -221,7 +216,7 @@ class DocumentsContract(Contract):
         assert rejected.decision.conflicts == (ident("fact"),)
 
     @requirement(
-        "documents:memories:order", because="The context of a character has room for few memories."
+        "documents:memories:order", "The context of a character has room for few memories."
     )
     async def test_memories_come_most_important_first(self, backend: Backend) -> None:
         """`memories` returns one character's, most important first, then newest, above a floor."""
@@ -240,7 +235,7 @@ class DocumentsContract(Contract):
         assert await memories(0.0, limit=2, offset=1) == ["new", "old"]
         assert (await documents.memories(MemoryQuery(entity_id=frodo, limit=1))).total == 4
 
-    @requirement("documents:memories:own", because="A belief belongs to one character.")
+    @requirement("documents:memories:own", "A belief belongs to one character.")
     async def test_memories_are_one_characters_own(self, backend: Backend) -> None:
         """A character's memories never contain another's."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -251,7 +246,7 @@ class DocumentsContract(Contract):
 
         assert ([m.text for m in page.items], page.total) == (["mine"], 1)
 
-    @requirement("documents:snippets:order", because="A book is read from its beginning.")
+    @requirement("documents:snippets:order", "A book is read from its beginning.")
     async def test_snippets_come_by_their_index(self, backend: Backend) -> None:
         """`snippets` returns those of one source by index, page by page, with the total."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -296,7 +291,7 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:edges:interval",
-        because="A character that leaves at a tick is absent at that tick and present one before.",
+        "A character that leaves at a tick is absent at that tick and present one before.",
     )
     async def test_an_edge_holds_over_a_half_open_interval(self, backend: Backend) -> None:
         """An edge holds from `since` until just before `until`. Either may be missing."""
@@ -321,8 +316,7 @@ class PlacesContract(Contract):
         assert await among(2**60) == set(ids("open", "ever"))
 
     @requirement(
-        "places:edges:ended",
-        because="The past of a world stays as it was, without retconned edges.",
+        "places:edges:ended", "The past of a world stays as it was, without retconned edges."
     )
     async def test_what_was_ended_held_until_then(self, backend: Backend) -> None:
         """An ended edge holds until its end. Without an end date, or retconned, it never held."""
@@ -337,7 +331,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", at=30) == []
         assert await held(backend, "lost", "never", at=5, outward=True) == []
 
-    @requirement("places:edges:selection", because="Guests at an inn must not hide its residents.")
+    @requirement("places:edges:selection", "Guests at an inn must not hide its residents.")
     async def test_edges_are_chosen_by_what_they_are(self, backend: Backend) -> None:
         """Space, type, side, entities and kinds select edges. Other relations are not edges."""
         scribe = Scribe(backend.canon)
@@ -373,7 +367,7 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:edges:order",
-        because="Of many entities a few are returned, independent of later departures.",
+        "Of many entities a few are returned, independent of later departures.",
     )
     async def test_edges_come_in_the_order_of_their_beginnings(self, backend: Backend) -> None:
         """Edges are grouped by entity and kind as requested, at most `limit` of each.
@@ -394,7 +388,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", limit=2) == ids("a", "b")
         assert await held(backend, "inn", at=55, limit=2) == ids("a", "c")
 
-    @requirement("places:ways:open", because="A blocked exit is not a path.")
+    @requirement("places:ways:open", "A blocked exit is not a path.")
     async def test_ways_are_the_exits_that_can_be_taken(self, backend: Backend) -> None:
         """`ways` returns the current, unblocked exits of locations, by location and direction.
 
@@ -431,7 +425,7 @@ class PlacesContract(Contract):
         assert await among(70) == [home, (inn, "east", road)]
         assert await among(69) == [home, (inn, "north", yard)]
 
-    @requirement("places:events:newest", because="A narrator needs the latest events first.")
+    @requirement("places:events:newest", "A narrator needs the latest events first.")
     async def test_the_newest_events_come_first(self, backend: Backend) -> None:
         """`events_until` returns canon events that involve an entity, the newest first.
 
@@ -459,7 +453,7 @@ class PlacesContract(Contract):
 
     @requirement(
         "places:following:pages",
-        because="An export of a large world must neither slow down nor miss or repeat an item.",
+        "An export of a large world must neither slow down nor miss or repeat an item.",
     )
     async def test_pages_follow_each_other_by_the_last_thing(self, backend: Backend) -> None:
         """`entities_after` and `events_after` page through canon items in a stated order.

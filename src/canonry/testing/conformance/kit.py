@@ -92,7 +92,7 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {}
 """Every promise that a port makes, by a stable id `port:subject:promise`."""
 
 
-def requirement(requirement_id: str, *, because: str) -> Callable[[_Test], _Test]:
+def requirement(requirement_id: str, because: str) -> Callable[[_Test], _Test]:
     """Register a test as the proof of a promise, its docstring. Each id has one test."""
 
     def apply(test: _Test) -> _Test:

@@ -73,7 +73,7 @@ def mailed(name: str, address: str) -> Observation:
 class RecordsContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("state:identified:exact", because="People ask by a name, an address or a number.")
+    @requirement("state:identified:exact", "People ask by a name, an address or a number.")
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
         """`entities_identified` finds canon entities by their normalised texts, oldest first."""
         scribe = Scribe(backend.canon)
@@ -101,7 +101,7 @@ class RecordsContract(Contract):
 
     @requirement(
         "state:identified:begins",
-        because="A partly remembered number still finds something, and % is an ordinary character.",
+        "A partly remembered number still finds something, and % is an ordinary character.",
     )
     async def test_longer_texts_come_after_the_exact_one(self, backend: Backend) -> None:
         """With `begins`, longer texts follow the exact one. No character is a wildcard."""
@@ -120,8 +120,7 @@ class RecordsContract(Contract):
         assert (len(page.items), page.total) == (2, 5)
 
     @requirement(
-        "state:identified:merged",
-        because="A person who knows an old name may not know of the merge.",
+        "state:identified:merged", "A person who knows an old name may not know of the merge."
     )
     async def test_the_texts_of_a_merged_one_lead_to_its_root(self, backend: Backend) -> None:
         """The texts of a merged entity find its root."""
@@ -135,7 +134,7 @@ class RecordsContract(Contract):
         await scribe.write(unmerged("acme", "acme corp"))
         assert await bearing(backend, "acme corp") == {"acme corp": ["acme corp"]}
 
-    @requirement("state:entities:types", because="Types are open: each vocabulary has its own.")
+    @requirement("state:entities:types", "Types are open: each vocabulary has its own.")
     async def test_types_are_counted(self, backend: Backend) -> None:
         """`entity_types` counts canon entities by type, for any type."""
         scribe = Scribe(backend.canon)
@@ -150,7 +149,7 @@ class RecordsContract(Contract):
         found = await backend.canon.state.entities(EntityQuery(entity_type="x/y"))
         assert [entity.name for entity in found.items] == ["c"]
 
-    @requirement("state:entities:merged-too", because="A merged entity can still be read.")
+    @requirement("state:entities:merged-too", "A merged entity can still be read.")
     async def test_merged_ones_are_listed_when_asked_for(self, backend: Backend) -> None:
         """`include_merged` lists merged entities in order, with the exact total."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -164,8 +163,7 @@ class RecordsContract(Contract):
         assert (await state.entities(EntityQuery(limit=9))).total == 3
 
     @requirement(
-        "state:entities:seen-until",
-        because="The truth of a time does not depend on when it was recorded.",
+        "state:entities:seen-until", "The truth of a time does not depend on when it was recorded."
     )
     async def test_an_entity_is_told_as_it_was_seen_until_an_instant(
         self, backend: Backend
@@ -196,7 +194,7 @@ class RecordsContract(Contract):
 
     @requirement(
         "state:entities:sightings",
-        because="A list that shows the amount of knowledge must not count it again.",
+        "A list that shows the amount of knowledge must not count it again.",
     )
     async def test_an_entity_counts_its_observations(self, backend: Backend) -> None:
         """An entity counts its own and its members' observations, with first and last."""
@@ -213,7 +211,7 @@ class RecordsContract(Contract):
         assert (whole.observed.first, whole.observed.last) == (DAY, 9 * DAY)
         assert (whole.sightings.count, whole.sightings.last) == (2, 3 * DAY)
 
-    @requirement("state:observations:newest", because="The latest observation is read first.")
+    @requirement("state:observations:newest", "The latest observation is read first.")
     async def test_observations_come_newest_first(self, backend: Backend) -> None:
         """`observations_newest` returns those of several entities, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -233,8 +231,7 @@ class RecordsContract(Contract):
         assert {o.entity_id for o in alone.items} == set(ids("a"))
 
     @requirement(
-        "state:observations:from-source",
-        because="People ask which observations came from a document.",
+        "state:observations:from-source", "People ask which observations came from a document."
     )
     async def test_observations_are_found_by_their_source(self, backend: Backend) -> None:
         """`observations_from` returns the observations from a source, in log order."""
@@ -250,7 +247,7 @@ class RecordsContract(Contract):
         nothing = await state.observations_from(ident("no"), limit=9, offset=0)
         assert nothing.total == 0
 
-    @requirement("state:timeline:filters", because="Both ends of a week belong to it.")
+    @requirement("state:timeline:filters", "Both ends of a week belong to it.")
     async def test_events_are_found_by_type_range_source_and_space(self, backend: Backend) -> None:
         """Type, inclusive range, source and space select events, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -287,8 +284,7 @@ class RecordsContract(Contract):
         assert (page.total, len(page.items)) == (3, 1)
 
     @requirement(
-        "state:timeline:together",
-        because="A bank statement with ten bookings on a day is one event.",
+        "state:timeline:together", "A bank statement with ten bookings on a day is one event."
     )
     async def test_what_a_source_dates_alike_is_one_event(self, backend: Backend) -> None:
         """Entries of one source, type and instant are one event."""
@@ -307,7 +303,7 @@ class RecordsContract(Contract):
         assert {e.field for event in page.items for e in event.entries} == {"due"}
         assert {event.source_id for event in page.items} == {LEDGER}
 
-    @requirement("state:timeline:superseded", because="A postponed date happens once.")
+    @requirement("state:timeline:superseded", "A postponed date happens once.")
     async def test_a_changed_date_is_superseded(self, backend: Backend) -> None:
         """Only dates in a current snapshot are events, unless all are requested."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -332,7 +328,7 @@ class RecordsContract(Contract):
         await scribe.write(an_entry(EntityRetconned, "b"))
         assert await told() == [2]
 
-    @requirement("state:relations:newest", because="The newest edge is often the one just created.")
+    @requirement("state:relations:newest", "The newest edge is often the one just created.")
     async def test_relations_can_come_newest_first(self, backend: Backend) -> None:
         """`newest_first` reverses the order of relations, and keeps the order of ids."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -349,9 +345,7 @@ class RecordsContract(Contract):
             assert page.total == 9
             assert page.items == sorted(known, key=lambda r: (-r.created_at, r.id))[2:7]
 
-    @requirement(
-        "state:schemas:versions", because="An old snapshot is read by the schema of its time."
-    )
+    @requirement("state:schemas:versions", "An old snapshot is read by the schema of its time.")
     async def test_versions_of_schemas_are_listed(self, backend: Backend) -> None:
         """`schemas` lists the versions of a type or of all, oldest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -368,7 +362,7 @@ class RecordsContract(Contract):
         assert [s.entity_type for s in everything.items] == ["note", "bill"]
         assert (await state.schemas(None, "bill", limit=9, offset=0)).total == 3
 
-    @requirement("state:runs:listed", because="A quota counts runs, and no run is repeated.")
+    @requirement("state:runs:listed", "A quota counts runs, and no run is repeated.")
     async def test_runs_are_listed_by_source_and_newest_first(self, backend: Backend) -> None:
         """`runs` returns the runs over a source, and `runs_newest` all runs, also failed ones."""
         scribe, state = Scribe(backend.canon), backend.canon.state
