@@ -109,7 +109,7 @@ class _Reception:
             except PermissionError:
                 response = visit.draw("stale.html", 403)
             if visitor.fresh:
-                _remember(request, response, visitor)
+                _set_cookie(request, response, _cookie(request), visitor.key)
             return response
 
         return answer
@@ -192,12 +192,8 @@ def _cookie(request: Request) -> str:
 
 def _signed_in(request: Request, visitor: Visitor) -> Response:
     response = RedirectResponse("/", status_code=303)
-    _remember(request, response, visitor)
-    return response
-
-
-def _remember(request: Request, response: Response, visitor: Visitor) -> None:
     _set_cookie(request, response, _cookie(request), visitor.key)
+    return response
 
 
 def _set_cookie(

@@ -566,21 +566,20 @@ def figures_of(
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
     """Return the scoring by these passages, each given by its stems."""
     figures = figures_of(passages)
-    found_in = figures.found_in
+    found_in, words = figures.found_in, figures.found_in.items()
     return measure(
         sought,
         figures,
-        corrected={each: _meant(each, found_in) for each in doubted(sought, found_in)},
+        corrected={
+            each: most_frequent(alike(each, words))
+            or most_frequent(alike(each, words, at_start=True))
+            for each in doubted(sought, found_in)
+        },
         begun={
-            each: most_frequent(word for word in found_in.items() if word[0].startswith(each))
+            each: most_frequent(word for word in words if word[0].startswith(each))
             for each in sought.begun
         },
     )
-
-
-def _meant(stem: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
-    words = found_in.items()
-    return most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
 
 
 def named(phrase: Sequence[str]) -> str:

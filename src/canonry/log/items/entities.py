@@ -195,9 +195,10 @@ class Entity(EntityDraft):
         return own_type(self.entity_type, self.properties) or self.entity_type
 
     @property
+    @remembered
     def known_as(self) -> tuple[str, ...]:
         """The normal forms of all its names, each once, the current one first."""
-        return _known_as(self)
+        return tuple(dict.fromkeys(map(normalised_name, (self.name, *self.names))))
 
     def has_name(self, pattern: str) -> bool:
         """Return whether a name contains `pattern`, with `*` and `%` for any characters."""
@@ -260,11 +261,6 @@ def said_in(fields: Accumulator) -> Callable[[str], Any]:
         return None if elements is None else pick(elements, PRIORITY).value
 
     return said
-
-
-@remembered
-def _known_as(entity: Entity) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(normalised_name, (entity.name, *entity.names))))
 
 
 def alone(entity: Entity) -> Entity:

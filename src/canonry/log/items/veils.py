@@ -72,14 +72,11 @@ def is_veiled(thing: object) -> bool:
 
 def homed(thing: T) -> T:
     """Return the item without its secret parts, in the compartment of its readers."""
-    return _home(thing) if is_veiled(thing) else thing
-
-
-def _home(thing: Any) -> Any:
-    some: Any = thing
-    if isinstance(thing, _VEILED):
-        some = _lifted(thing, ())
-    return revised(some, space=compartment(some.space, {some.audience: True}))
+    if not is_veiled(thing):
+        return thing
+    some: Any = _lifted(thing, ()) if isinstance(thing, _VEILED) else thing
+    home: T = revised(some, space=compartment(some.space, {some.audience: True}))
+    return home
 
 
 def variants(thing: T) -> Iterator[T]:

@@ -52,11 +52,7 @@ def type_named(name: str) -> str:
     return next(known, plain)
 
 
+@lru_cache(maxsize=1024)
 def types_alike(entity_type: str) -> frozenset[str]:
     """Return the types of the same kind of item: two entities of them may be one."""
-    return _ALIKE if entity_type in _ALIKE else _alone(entity_type)
-
-
-@lru_cache(maxsize=1024)
-def _alone(entity_type: str) -> frozenset[str]:
-    return frozenset((entity_type,))
+    return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))

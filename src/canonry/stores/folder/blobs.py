@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -89,12 +90,7 @@ class FolderBlobs(Blobs):
         return genuine(data, digest)
 
     def _digests(self, after: str, limit: int) -> Sequence[str]:
-        found: list[str] = []
-        for name in self._names(after):
-            if len(found) >= limit:
-                break
-            found.append(name)
-        return found
+        return list(islice(self._names(after), limit))
 
     def _names(self, after: str) -> Iterator[str]:
         if not self._folder.is_dir():

@@ -93,10 +93,6 @@ def page(
     return Page(items=ordered[offset : offset + limit], total=len(ordered))
 
 
-def _newest(fact: Fact) -> object:
-    return -fact.created_at, fact.id
-
-
 class MemoryState(MemoryView, State):
     """Scans the items that the ledger folded."""
 
@@ -298,15 +294,13 @@ class MemoryState(MemoryView, State):
 
     @override
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        facts = [
-            f for f in self._store.of(Fact, frozenset((space,))) if f.level is CanonLevel.CANON
-        ]
+        known = self._store.of(Fact, frozenset((space,)))
+        facts = sorted((f for f in known if f.level is CanonLevel.CANON), key=lambda f: f.id)
+        facts.sort(key=lambda fact: -fact.created_at)
         found = {
             fact.id: fact
             for key, limit in keys.items()
-            for fact in page(
-                (f for f in facts if key in statements_keys(f)), limit, 0, _newest
-            ).items
+            for fact in [f for f in facts if key in statements_keys(f)][:limit]
         }
         return self._page(found.values(), len(found), 0).items
 

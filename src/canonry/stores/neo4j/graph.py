@@ -139,6 +139,10 @@ _FOUND_BY: Final = (
     ("Fact", "name"),
     ("Event", "name"),
 )
+_CONSTRAINT: Final = (
+    "CREATE CONSTRAINT {name} IF NOT EXISTS FOR (n:{label}) REQUIRE ({fields}) IS UNIQUE"
+)
+_INDEX: Final = "CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({fields})"
 _KNOWN: Final = "SHOW INDEXES YIELD name WHERE name STARTS WITH 'canonry_' RETURN name"
 _FORMAT: Final = "MERGE (s:_Store {store: $store}) ON CREATE SET s.format = $format RETURN s.format"
 _BESIDE: Final = """
@@ -156,7 +160,8 @@ async def prepared(ask: AskGraph) -> None:
     Raises:
         BrokenInvariant: `store.newer`.
     """
-    wanted = dict([*map(_constraint, _UNIQUE), *map(_index, _FOUND_BY)])
+    told = [(_CONSTRAINT, each) for each in _UNIQUE] + [(_INDEX, each) for each in _FOUND_BY]
+    wanted = dict(map(_statement, *zip(*told, strict=True)))
     known = {row[0] for row in await ask(_KNOWN, None)}
     missing = [statement for name, statement in wanted.items() if name not in known]
     for statement in missing:
@@ -172,21 +177,12 @@ async def prepared(ask: AskGraph) -> None:
         await ask(_RAISED, {"format": FORMAT})
 
 
-def _constraint(told: Sequence[str]) -> tuple[str, str]:
-    name, label, fields = _named(told)
-    made = f"CREATE CONSTRAINT {name} IF NOT EXISTS FOR (n:{label}) REQUIRE ({fields}) IS UNIQUE"
-    return name, made
-
-
-def _index(told: Sequence[str]) -> tuple[str, str]:
-    name, label, fields = _named(told)
-    return name, f"CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({fields})"
-
-
-def _named(told: Sequence[str]) -> tuple[str, str, str]:
+def _statement(form: str, told: Sequence[str]) -> tuple[str, str]:
+    """Return the name of a constraint or an index, and the statement that creates it."""
     label, *names = told
     name = "_".join(("canonry", label.strip("_").lower(), *names))
-    return name, label, ", ".join(f"n.{each}" for each in names)
+    fields = ", ".join(f"n.{each}" for each in names)
+    return name, form.format(name=name, label=label, fields=fields)
 
 
 # The database: connections to one Neo4j server, and the ways in which they are used.

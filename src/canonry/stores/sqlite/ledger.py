@@ -418,7 +418,7 @@ class SqliteLedger(Ledger):
         pump, pen = self._writer()
         payloads = [await _encoded(item.draft.entries) for item in batch]
         kept = [await self._keep(mine) for mine in payloads]
-        weight = sum(map(_weight, payloads))
+        weight = sum(len(mine) + sum(map(len, mine)) // _PER_WEIGHT for mine in payloads)
         outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
         await self._keep_again(payloads, kept)
         return outcomes
@@ -508,10 +508,6 @@ class SqliteLedger(Ledger):
     async def _complete(self, stored: Stored) -> Sealed:
         blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
         return require_unaltered(stored.filled(blobs))
-
-
-def _weight(payloads: Sequence[bytes]) -> int:
-    return len(payloads) + sum(map(len, payloads)) // _PER_WEIGHT
 
 
 async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -99,34 +100,26 @@ def _differ(db: apsw.Connection, one: str, two: str) -> bool:
     return number(db, one) != number(db, two)
 
 
+@dataclass(eq=False)
 class LookingUpkeep(Upkeep):
-    """Reads the store at `path` without changing it."""
+    """Reads the store at `path` without changing it.
 
-    def __init__(
-        self,
-        path: Path,
-        readers: Readers,
-        *,
-        blobs: Blobs,
-        blobs_in: Callable[[Path], Blobs],
-        copy_files: Callable[[Path], Awaitable[None]] | None = None,
-        way: OpenMode = OpenMode.SERVED,
-    ) -> None:
-        """`blobs_in` returns the blobs of a backup's folder.
+    `blobs_in` returns the blobs of a backup's folder. `copy_files` copies the other files of the
+    store, which no payload refers to.
+    """
 
-        `copy_files` copies the other files of the store, which no payload refers to.
-        """
-        self._path = path
-        self._readers = readers
-        self._blobs = blobs
-        self._blobs_in = blobs_in
-        self._copy_files = copy_files
-        self._way = way
+    path: Path
+    readers: Readers
+    _: KW_ONLY
+    blobs: Blobs
+    blobs_in: Callable[[Path], Blobs]
+    copy_files: Callable[[Path], Awaitable[None]] | None = None
+    way: OpenMode = OpenMode.SERVED
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
-        fetch, tell, way = self._fetch(), on_loop(told), self._way
-        return await asyncio.to_thread(lambda: verify_store(self._path, fetch, tell, way=way))
+        fetch, tell, way = self._fetch(), on_loop(told), self.way
+        return await asyncio.to_thread(lambda: verify_store(self.path, fetch, tell, way=way))
 
     @override
     async def glance(self) -> Sequence[Finding]:
@@ -135,7 +128,7 @@ class LookingUpkeep(Upkeep):
             [
                 Finding(where=where, what=what)
                 for where, what, one, two in _PAIRS
-                if await self._readers.whole(partial(_differ, one=one, two=two))
+                if await self.readers.whole(partial(_differ, one=one, two=two))
             ]
         )
 
@@ -143,13 +136,13 @@ class LookingUpkeep(Upkeep):
     async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
         tell = on_loop(told)
         await asyncio.to_thread(claim, target)
-        path, way = self._path, self._way
+        path, way = self.path, self.way
         heads, digests = await asyncio.to_thread(copy_database, path, target / FILE, tell, way)
-        blobs = self._blobs_in(target)
+        blobs = self.blobs_in(target)
         for digest in digests:
-            await blobs.put(await self._blobs.get(digest))
-        if self._copy_files is not None:
-            await self._copy_files(target)
+            await blobs.put(await self.blobs.get(digest))
+        if self.copy_files is not None:
+            await self.copy_files(target)
         await asyncio.to_thread(write_manifest, target, heads)
         return heads
 
@@ -167,12 +160,12 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        told: dict[str, str | int] = await self._readers.whole(_facts, together=False)
-        log = self._path.with_name(f"{self._path.name}-wal")
-        told["file_bytes"] = self._path.stat().st_size
+        told: dict[str, str | int] = await self.readers.whole(_facts, together=False)
+        log = self.path.with_name(f"{self.path.name}-wal")
+        told["file_bytes"] = self.path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0
         try:
-            told["integrity"] = await self._readers.long(
+            told["integrity"] = await self.readers.long(
                 lambda db: list[Any](db.execute("PRAGMA quick_check(1)"))[0][0]
             )
         except Unavailable:
@@ -184,7 +177,7 @@ class LookingUpkeep(Upkeep):
         loop = asyncio.get_running_loop()
 
         def fetch(digest: str) -> bytes:
-            return asyncio.run_coroutine_threadsafe(self._blobs.get(digest), loop).result()
+            return asyncio.run_coroutine_threadsafe(self.blobs.get(digest), loop).result()
 
         return fetch
 
@@ -293,7 +286,7 @@ class SqliteUpkeep(LookingUpkeep):
                 await store.pump.in_thread(lambda: erasure.finish(store.writer))
                 for digest in erasure.digests:
                     if not await self._is_used(digest):
-                        await self._blobs.delete(digest)
+                        await self.blobs.delete(digest)
                 db.close()
                 await store.pump.in_thread(lambda: _scrub(store))
         return sum(len(entries) for entries in erasure.dropped.values())
@@ -301,14 +294,14 @@ class SqliteUpkeep(LookingUpkeep):
     @override
     async def collect_orphans(self) -> int:
         collected, last = 0, ""
-        while page := await self._blobs.digests(after=last, limit=_PAGE):
+        while page := await self.blobs.digests(after=last, limit=_PAGE):
             last = page[-1]
             for digest in page:
                 if await self._is_used(digest):
                     continue
                 stored = await self._stored_at(digest)
                 if stored is not None and self._clock.now() - int(stored * SECOND) > DAY:
-                    await self._blobs.delete(digest)
+                    await self.blobs.delete(digest)
                     collected += 1
         return collected
 
