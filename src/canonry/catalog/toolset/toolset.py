@@ -82,14 +82,9 @@ async def tell_projects(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Search a project for a text."""
-    found = await search_catalog(
-        canon,
-        caller,
-        _project(arguments),
-        arguments["query"],
-        kinds=arguments.get("entityTypes", ()),
-        limit=int(arguments["limit"]),
-    )
+    project, text = _project(arguments), arguments["query"]
+    kinds, most = arguments.get("entityTypes", ()), int(arguments["limit"])
+    found = await search_catalog(canon, caller, project, text, kinds=kinds, limit=most)
     return {"entities": [_LISTED(each) for each in found.items], "totalCount": found.total}
 
 
