@@ -118,7 +118,7 @@ def _texts_of(more: Mapping[str, Any]) -> list[str]:
     told += [one["turn"].text for one in more.get("turns", ())]
     pieces = [one["pieces"] for one in more.get("passages", ())]
     pieces += [some for _, some in more.get("parts", ())]
-    return told + [piece.text for some in pieces for piece in some if not piece.values]
+    return told + [text for some in pieces for text, values in some if not values]
 
 
 _OWN: Final = {
