@@ -8,7 +8,7 @@ from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import may
 from canonry.gateway.tool import ANYONE, Toolset
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from tests.toolsets.canon.comparing import COMPARED
 from tests.toolsets.narrative.heavy import BEFORE, MANY, a_long_campaign, weights
 
@@ -27,7 +27,7 @@ BUDGETS = {
 def tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
     """How many tools a role is shown, and about how many tokens their list is."""
     shown = [
-        _tool_entry(tool, toolset)
+        tool_entry(tool, toolset)
         for tool in toolset.tools
         if role is None or may(toolset, tool.roles, role)
     ]

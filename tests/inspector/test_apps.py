@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Frame, Page, expect
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.inspector.drawing import APPS, MIME, page_of, with_apps
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from canonry.world.toolset import WORLD
 from tests.inspector.browser import SEEN, a_browser, barriers
 from tests.inspector.kit import Harbour, a_harbour, principal_of, run_apart
@@ -149,7 +149,7 @@ def barriers_in(frame: Frame) -> list[str]:
 def test_the_tools_name_what_shows_them_and_everything_else_stays_as_it_was() -> None:
     for plain, shown in zip((CANON, WORLD), with_apps((CANON, WORLD)), strict=True):
         for before, after in zip(plain.tools, shown.tools, strict=True):
-            was, entry = _tool_entry(before, plain), _tool_entry(after, shown)
+            was, entry = tool_entry(before, plain), tool_entry(after, shown)
             named = APPS.get(before.name)
             ui = entry.get("_meta", {}).pop("ui", None)
             assert ui == (named and {"resourceUri": f"ui://canonry/{named}"})

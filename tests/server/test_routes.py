@@ -45,7 +45,9 @@ STRANGERS: Final[dict[str, dict[str, Any] | None]] = {
 SECRETS: Final = ("The Isle", "A low room.")
 PUBLIC: Final = {"/healthz", "/readyz", "/static", "/enter", "/sign-in", "/files/{key:path}"}
 """They tell nothing of any space, or ask for a key of their own."""
-OF_NO_SPACE: Final = {"/metrics", "/", "/health"}
+LISTS: Final = {"/api/v1/tools", "/api/v1/openapi.json"}
+"""They tell which tools a caller has: a wrong role has none."""
+OF_NO_SPACE: Final = {"/metrics", "/", "/health"} | LISTS
 """What these tell is of the process, or a list of what the reader may see."""
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "/api/npc/dialogue": {
@@ -54,6 +56,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "inputText": "Hi",
         "correlationId": "c",
     },
+    "/api/v1/tools/{name}": {"locationId": "inn"},
     "/api/proposals": {"playerId": "ann", "actionEnvelope": envelope(GO)},
 }
 WITHOUT_MORE: Final = {
@@ -92,7 +95,11 @@ class Door:
     def address(self, known: str) -> str:
         """The path, about the thing `known`."""
         parts = self.path.split("/")
-        values = {"number": "1", "id": "ambience" if "prompts" in parts else known}
+        values = {
+            "number": "1",
+            "name": self.tool,
+            "id": "ambience" if "prompts" in parts else known,
+        }
         return "/".join(values.get(each[1:-1], each) if "{" in each else each for each in parts)
 
     @property
@@ -227,7 +234,7 @@ async def test_f5_a_poor_token_is_shown_the_door_of_the_pages_with_the_reason() 
 
 async def test_t1_a_wrong_role_is_answered_by_no_route_but_the_numbers_of_the_process() -> None:
     for door, answer in await answers("wrong role"):
-        if door.path != "/metrics":
+        if door.path not in {"/metrics", *LISTS}:
             assert is_refused(door, answer, 403), door
 
 

@@ -8,7 +8,7 @@ import pytest
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.catalogue import described
 from canonry.gateway.tool import Tool, Toolset
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from tests.docs.sizes import BUDGETS, tokens
 
 
@@ -46,7 +46,7 @@ def test_every_property_is_described(name: str) -> None:
 
 def described_of(tool: Tool, toolset: Toolset) -> list[Any]:
     """The schemas of a tool as they are listed, without a reply that is listed by names alone."""
-    entry = _tool_entry(tool, toolset)
+    entry = tool_entry(tool, toolset)
     reply = entry.get("outputSchema", {})
     return [entry["inputSchema"], *([reply] if any(reply.get("properties", {}).values()) else [])]
 

@@ -37,8 +37,9 @@ class Result:
     """The result of a call.
 
     `body` is the reply, or `{"error": {code, message, data}}` in the dialect's form; `text` is the
-    same as JSON. `parts` are additional contents. `error` is set if the call failed. `protocol` is
-    set if the call named a missing item: that is an error of the protocol and not of a tool.
+    same as JSON. `parts` are additional contents. `error` is set if the call failed, and `cause` is
+    the same error outside of the dialect. `protocol` is set if the call named a missing item: that
+    is an error of the protocol and not of a tool.
     """
 
     body: Any
@@ -46,6 +47,7 @@ class Result:
     error: ErrorBody | None = None
     protocol: bool = False
     meta: Mapping[str, Any] = field(default_factory=lambda: _NO_META)
+    cause: CanonryError | None = None
     parts: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -79,14 +81,14 @@ def refused(
     if (remedy := toolset.remedies.get(error.code)) is not None:
         end = "" if error.message.endswith((".", "?")) else "."
         error = type(error)(error.code, f"{error.message}{end} {remedy}", **error.details)
-    return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
+    return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id), error)
 
 
 def broken(incident: str, toolset: Toolset, tool: str) -> Result:
     """Return the result of a call that ended in a defect: an incident id and nothing else."""
     message = f"Internal error. The operator finds it in the log as incident {incident}."
     error = BrokenInvariant(DEFECT, message, incident=incident)
-    return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident))
+    return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident), error)
 
 
 def unknown(kind: str, name: str, offered: Iterable[str] = ()) -> Result:
@@ -94,15 +96,15 @@ def unknown(kind: str, name: str, offered: Iterable[str] = ()) -> Result:
     message = f"Unknown {kind}: {shown(name)}{meant(name, offered)}"
     data = {"error": f"UNKNOWN_{kind.upper()}"}
     body = ErrorBody(code=INVALID_PARAMS, message=message, data=data)
-    return _failed(body, protocol=True)
+    return _failed(body, NotFound(f"{kind}.unknown", message), protocol=True)
 
 
-def _failed(error: ErrorBody, *, protocol: bool = False) -> Result:
+def _failed(error: ErrorBody, cause: CanonryError, *, protocol: bool = False) -> Result:
     body = error.wire
     if body is None:
         body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
     text = orjson.dumps(body, default=str).decode()
-    return Result(body=body, text=text, error=error, protocol=protocol)
+    return Result(body=body, text=text, error=error, cause=cause, protocol=protocol)
 
 
 def beyond_batch(limit: int) -> InvalidInput:

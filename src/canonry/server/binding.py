@@ -321,7 +321,7 @@ class Binding:
         self._watching = Watching(gateway.canon.ledger)
         self._entries: dict[str, list[tuple[Offer[Any], dict[str, Any]]]] = {
             "tools": [
-                (each, _tool_entry(each.thing, each.toolset)) for each in catalogue.tools.values()
+                (each, tool_entry(each.thing, each.toolset)) for each in catalogue.tools.values()
             ],
             "resources": [
                 (each, _resource_entry(each.thing, "uri"))
@@ -560,7 +560,8 @@ def _resource_error(outcome: Result, uri: str, version: str) -> MCPError:
     return _protocol_error(error, version)
 
 
-def _tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
+def tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
+    """Return the tool as clients list it."""
     hints = {"readOnlyHint": tool.read_only, "openWorldHint": False}
     if not tool.read_only:  # the protocol asks nothing else of read-only tools
         hints |= {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}

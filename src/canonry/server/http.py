@@ -31,8 +31,10 @@ from canonry.server.middleware import (
     throttled,
     world_in,
 )
+from canonry.server.openapi import PREFIX
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
+from canonry.server.rest import RestApi, in_problems
 from canonry.server.stdio import Close, LineLog, capture_library_logs
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
@@ -114,8 +116,8 @@ def http_app(
 ) -> ASGIApp:
     """Return the whole ASGI application.
 
-    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them. `front` makes the
-    application of every other path.
+    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them; `/api/v1` serves
+    their tools as a REST API. `front` makes the application of every other path.
 
     Raises:
         InvalidInput: `http.unprotected`.
@@ -134,7 +136,8 @@ def http_app(
     limits = server_options.limits
     sessions = Sessions(limits)
     # The largest single body is always within the bound.
-    flight = InFlight(max(limits.in_flight_bytes, _largest_body(gateway, server_options)))
+    body_bytes = _largest_body(gateway, server_options)
+    flight = InFlight(max(limits.in_flight_bytes, body_bytes))
     apps = [
         _mcp_app(path, each, identify, verifier, options=server_options, held=(sessions, flight))
         for path, each in gateways.items()
@@ -146,6 +149,7 @@ def http_app(
         options=server_options,
         principal=principal,
         identify=identify,
+        rest=RestApi(gateway, identify, (body_bytes, flight), bearer=verifier is not None),
     )
     before = None
     if front is not None:
@@ -259,6 +263,8 @@ class _Dispatcher:
             trimmed = [(name, value.strip(_BLANKS)) for name, value in scope["headers"]]
             scope = {**scope, "headers": trimmed}
         path = scope["path"].rstrip("/")
+        if path.startswith(PREFIX):
+            send = in_problems(send)
         verifier = None if path in FOR_OPERATORS else self._verifier
         if verifier is not None and (refused := await verifier.refusal(scope)) is not None:
             await refused(scope, receive, send)

@@ -358,7 +358,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
         if isinstance(known, Response):
             await known(scope, receive, send)
             return
-        replay = _replayed(waiting, receive)
+        replay = replayed(waiting, receive)
         if session is None or known is None:
             await self.app(scope, replay, send)
         else:
@@ -391,7 +391,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
         await response.finish(batch, scope, receive)
 
 
-def _replayed(waiting: list[bytes], receive: Receive) -> Receive:
+def replayed(waiting: list[bytes], receive: Receive) -> Receive:
     """Return a `receive` that yields the gathered body and then the rest; it drops the body."""
 
     async def replay() -> Message:

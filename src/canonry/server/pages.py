@@ -22,7 +22,9 @@ from canonry.gateway.principal import Principal, require_complete
 from canonry.records.usecases.files import LinkedFile, open_link
 from canonry.records.usecases.services import BUCKET
 from canonry.server.middleware import HostGuard
+from canonry.server.openapi import PREFIX
 from canonry.server.options import ServerOptions
+from canonry.server.rest import RestApi
 from canonry.values.errors import CanonryError, NotAllowed, NotFound
 
 if TYPE_CHECKING:
@@ -121,6 +123,7 @@ class Pages:
         options: ServerOptions,
         principal: Principal,
         identify: Callable[[], Principal],
+        rest: RestApi,
     ) -> None:
         """Serve metrics to this machine, and to callers with a token.
 
@@ -130,6 +133,7 @@ class Pages:
         self._principal = principal
         self._gateway = gateway
         self._guard = guard
+        self._rest = rest
         self._verifier = verifier
         self._backend = None if verifier is None else BearerAuthBackend(verifier)
         self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
@@ -151,15 +155,16 @@ class Pages:
             *(route for each in self.toolset_routes for route in each.open_routes()),
         ]
         guarded = [route for each in self.toolset_routes for route in each.guarded_routes()]
+        # The guards that check the host and the token of a request.
+        passed = [Middleware(self._guard.around)]
+        if self._backend is not None:
+            passed += [
+                Middleware(AuthenticationMiddleware, backend=self._backend),
+                Middleware(AuthContextMiddleware),
+                Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
+            ]
+        pages.append(Mount(PREFIX, self._rest.app(passed)))
         if guarded:
-            # The guards that check the host and the token of a request.
-            passed = [Middleware(self._guard.around)]
-            if self._backend is not None:
-                passed += [
-                    Middleware(AuthenticationMiddleware, backend=self._backend),
-                    Middleware(AuthContextMiddleware),
-                    Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
-                ]
             pages.append(Mount("/api", routes=guarded, middleware=passed))
         if front is not None:
             pages.append(Mount("/", self._guard.around_pages(front)))

@@ -10,7 +10,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.assistant.desk import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
 from canonry.gateway.principal import Principal
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from tests.toolsets.canon.kit import a_desk
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ def properties(schema: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def test_there_are_at_most_twelve_tools_in_at_most_4500_tokens() -> None:
-    listed = {"tools": [_tool_entry(tool, CANON) for tool in CANON.tools]}
+    listed = {"tools": [tool_entry(tool, CANON) for tool in CANON.tools]}
     text = json.dumps(listed, separators=(",", ":"), ensure_ascii=False)
 
     assert len(CANON.tools) <= 12

@@ -16,7 +16,7 @@ from canonry.gateway.validation import closed
 from canonry.narrative.toolset import EXACT, NARRATIVE
 from canonry.narrative.toolset.contract import CONTENTS_TOLD, published
 from canonry.narrative.toolset.shapes import FACT
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 
 LISTED = {tool.name: tool for tool in NARRATIVE.tools}
 CONTRACT = {entry["name"]: entry for entry in published()["tools"]}
@@ -133,7 +133,7 @@ def test_d16_the_tool_that_stages_says_what_each_type_of_content_takes() -> None
 def test_the_list_stays_small_beyond_the_contract() -> None:
     published_schemas = sum(size(entry["inputSchema"]) for entry in CONTRACT.values())
     bare = replace(NARRATIVE, words={})  # they have a budget of their own
-    entries = {tool.name: size(_tool_entry(tool, bare)) for tool in NARRATIVE.tools}
+    entries = {tool.name: size(tool_entry(tool, bare)) for tool in NARRATIVE.tools}
     extensions = sum(entries[tool.name] for tool in NARRATIVE.tools if tool.extension)
 
     assert sum(entries.values()) - extensions - published_schemas <= BEYOND_CONTRACT_MAX

@@ -11,7 +11,7 @@ from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.records.toolset import TRUTH
 from canonry.records.toolset.contract import entries
 from canonry.records.usecases.files import filing_of
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
 from tests.docs.markdown import ROOT
@@ -196,7 +196,7 @@ async def test_t24_a_correction_keeps_them_too(
 
 def test_t25_every_tool_says_how_consistent_its_reply_is() -> None:
     for tool in TRUTH.tools:
-        said = _tool_entry(tool, TRUTH)["_meta"]["dev.canonry/consistency"]
+        said = tool_entry(tool, TRUTH)["_meta"]["dev.canonry/consistency"]
         assert said == entries()[tool.name]["consistency"] == "strong"
 
 
@@ -208,7 +208,7 @@ def test_t25_the_reference_tells_consistency_and_determinism_of_every_tool() -> 
         assert f"{told}deterministic" in lines[name]
     others = [each for each in load_toolsets(TOOLSETS) if each.name == "narrative"]
     narrative = others[0]
-    listed = [_tool_entry(tool, narrative) for tool in narrative.tools]
+    listed = [tool_entry(tool, narrative) for tool in narrative.tools]
     assert all("consistency" not in str(each.get("_meta")) for each in listed)
 
 

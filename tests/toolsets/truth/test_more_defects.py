@@ -10,7 +10,7 @@ import pytest
 
 from canonry.gateway.call import GatewaySettings
 from canonry.records.toolset import FACE, TRUTH
-from canonry.server.binding import _tool_entry
+from canonry.server.binding import tool_entry
 from tests.toolsets.truth.kit import BOB, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio
@@ -131,7 +131,7 @@ async def test_d26_one_record_of_two_users_is_two_entities() -> None:
 
 def test_d27_what_a_client_reads_before_its_first_call_is_small() -> None:
     bare = replace(TRUTH, words={})  # they have a budget of their own
-    listed = [_tool_entry(tool, bare) for tool in TRUTH.tools]
+    listed = [tool_entry(tool, bare) for tool in TRUTH.tools]
     assert len(json.dumps(listed, separators=(",", ":"))) <= 27_000
     assert len(FACE.instructions) <= 2_000
 
