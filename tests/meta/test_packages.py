@@ -39,7 +39,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "qdrant_client": ("stores/qdrant",),
     "obstore": ("stores/objects",),
     "numpy": ("recall/embedders", "recall/vectors"),
-    "httpx2": ("recall/embedders", "models", "cli/demo.py", "server"),
+    "httpx2": ("client", "recall/embedders", "models", "cli/demo.py", "server"),
     "defusedxml icalendar mammoth markdown_it oxmsg pypdfium2 python_calamine striprtf": (
         "documents/parsers",
         "documents/readers",
