@@ -19,10 +19,10 @@ from canonry.client import (
     Canonry,
     Claimed,
     ClaimedRank,
-    SoughtKind,
     NewClaim,
     OnItem,
     OnProposal,
+    SoughtKind,
     Unsettled,
 )
 from canonry.gateway.principal import Principal
