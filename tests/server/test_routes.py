@@ -65,6 +65,7 @@ WITHOUT_MORE: Final = {
     ("GET", "/catalog"),
     ("POST", "/decide"),
     ("POST", "/leave"),
+    ("POST", "/propose"),
     ("POST", "/language"),
 }
 """They want an id or a key that this reader has not got."""

@@ -22,7 +22,7 @@ SoughtKind = Literal["entity", "fact", "event", "relation", "passage", "document
 Claimed = Literal["entity", "fact", "relation", "state", "event", "correction", "merge", "retcon"]
 Unsettled = Literal["pending", "review", "conflicts", "duplicates", "unclear"]
 OnProposal = Literal["judge", "accept", "reject", "waive", "separate"]
-OnItem = Literal["merge", "split", "retcon", "reveal", "end", "read", "undo"]
+OnItem = Literal["merge", "split", "retcon", "forget", "reveal", "end", "read", "undo"]
 ClaimedRank = Literal["source", "gm", "player", "system"]
 _Reserved = TypedDict("_Reserved", {"from": str, "for": Sequence[str]}, total=False)
 
