@@ -29,13 +29,13 @@ demo: $(VENV)/run.done ## Play a small world through servers on an embedded stor
 # branches.
 TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest --numprocesses auto \
 	--dist loadfile --no-loadscope-reorder $(if $(MEASURE),--durations=30) --needs
-# Tests about time, or about all objects of a process, run after the others, one file a core.
+# Tests about time, or about all objects of a process, run after the others, two at a time.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
 	tests/adapters/test_services_away.py
 
 test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" selects from all tests
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \
-		&& $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ALONE))
+		&& $(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ALONE))
 
 test-servers: $(VENV)/dev.done $(VENV)-servers/done ## Start database servers and run their tests
 	@found=$$($(VENV)-servers/bin/python -m tests.servers up) && eval "$$found" && $(TESTS) servers
