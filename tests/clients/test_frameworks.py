@@ -95,3 +95,17 @@ def test_the_hook_of_a_new_session_lists_what_holds(data: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert SAID in done.stdout
+
+
+def test_another_program_makes_tools_of_the_openapi_document(address: str, tmp_path: Path) -> None:
+    asked = {"url": address, "calls": [["find", {"text": "lighthouse"}], ["get", {"of": "Nobody"}]]}
+    script = Path(__file__).parent / "programs" / "openapi_client.py"
+    done = outcome([PYTHONS[2], script, json.dumps(asked)], tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    found, refused = told["results"]
+    assert {"find", "propose", "list_tools"} <= {*told["tools"]}
+    assert SAID in found["text"]
+    assert refused["refused"]
+    assert "NOT_FOUND" in refused["text"]

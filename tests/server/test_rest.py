@@ -27,6 +27,7 @@ from tests.server.lamp_server import BEARER, MEBIBYTE
 from tests.server.test_http import a_token
 from tests.server.test_origins import SITE
 
+ONE_LAMP: Final = json.dumps({"lamp_id": LAMP}).encode()
 LINES: Final[list[bytes]] = []
 SMALL: Final = ServerOptions(body_bytes=MEBIBYTE)
 RATED: Final = replace(LAMPS, rates=(PublishedRate(calls=2),))
@@ -255,17 +256,16 @@ def test_a_page_of_an_allowed_origin_may_call() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_client_that_hangs_up_in_its_body_calls_nothing() -> None:
+@pytest.mark.parametrize(("body", "calls"), [(b'{"lamp_id":', 0), (ONE_LAMP, 1)])
+async def test_a_call_is_made_whole_or_not_at_all_if_its_client_hangs_up(
+    body: bytes, calls: int
+) -> None:
     lines: list[bytes] = []
     audit = Audit()
     audit.write_to(lines.append)
     app = http_app(a_gateway(audit=audit), KEEPER, server_options=SMALL)
-    messages = iter(
-        (
-            {"type": "http.request", "body": b'{"lamp_id":', "more_body": True},
-            {"type": "http.disconnect"},
-        )
-    )
+    begun = {"type": "http.request", "body": body, "more_body": not calls}
+    messages = iter((begun, {"type": "http.disconnect"}))
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -275,10 +275,11 @@ async def test_a_client_that_hangs_up_in_its_body_calls_nothing() -> None:
         sent.append(message)
 
     headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/api/v1/tools/light", "headers": headers}
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/tools/found", "headers": headers}
     await app({**scope, "query_string": b"", "client": ("127.0.0.1", 1)}, receive, send)
 
-    assert (lines, sent) == ([], [])
+    assert [json.loads(each)["outcome"] for each in lines] == ["ok"] * calls
+    assert len(sent) == 2 * calls
 
 
 def whole_catalogue() -> Catalogue:
