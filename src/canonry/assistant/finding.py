@@ -380,6 +380,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
     canon, caller, view = desk.canon, desk.caller, desk.canon.viewpoint
     raw: Row = {}
     says: str | None = None
+    called = entity.name
     if desk.is_account:
         at = None if view.at is None else view.at.at
         now = canon.now or canon
@@ -390,6 +391,8 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
     else:
         fields = fields_of(entity)
     row = row_of(entity, {}, {}, full=page.full)
+    if not fields:  # a record of a later time
+        row["name"] = called
     row["says"] = cut(entity.description if says is None else says, page.full)
     also = [name for name in entity.aliases if name != entity.name]
     some, others = _some(fields, page), _some(raw, page)

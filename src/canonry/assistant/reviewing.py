@@ -409,8 +409,7 @@ async def _forget(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         retcon = Retcon(reason=arguments.get("reason") or _FORGOTTEN, authority=_own_word(desk))
         where = desk.canon, desk.caller, desk.space.id
         forgotten = (await forget_statements(*where, things, retcon)).commit_id
-    note = f"Forgotten: {len(of)} of {len(of)}."
-    return {"note": note, "id": forgotten, "hint": _BRING_BACK.format(forgotten)}
+    return {"note": "Forgotten.", "id": forgotten, "hint": _BRING_BACK.format(forgotten)}
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:

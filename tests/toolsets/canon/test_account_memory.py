@@ -80,6 +80,7 @@ async def test_a_later_dose_ends_the_earlier_one_and_both_can_be_read() -> None:
     assert reply["note"].startswith("Ended: ")
     assert await says(desk, "Hilde") == ["Hilde takes warfarin, 7.5 mg."]
     assert await says(desk, "Hilde", at="2024-12-01") == ["Hilde takes warfarin, 5 mg."]
+    assert (await desk.call("get", of="Hilde", at="2024-12-01"))["name"] == "Hilde Brand"
 
 
 async def test_a_wrong_fact_is_corrected_retconned_and_brought_back() -> None:
