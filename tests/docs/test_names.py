@@ -44,7 +44,9 @@ def command_named(line: str) -> tuple[Command, list[str]]:
     while words and isinstance(command, Group):
         context = Context(command)
         if words[0] not in command.list_commands(context):
-            break
+            if (default := getattr(command, "default", None)) is None:
+                break
+            words.insert(0, default)
         found = command.get_command(context, words.pop(0))
         assert found is not None, line
         command = found

@@ -1,10 +1,12 @@
 """The contributions of each package to the server; a package may be left out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +16,6 @@ from canonry.values.errors import InvalidInput, NotSupported
 if TYPE_CHECKING:
     from canonry.canon.session.canon import Canon
     from canonry.gateway.tool import Toolset
-
-
-# Names are "module:attribute": nothing is imported before its first use.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,39 +28,15 @@ class Package:
 
     compose: str | None = None
     toolsets: Mapping[str, str] = field(default_factory=dict)
-    commands: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
+    commands: Sequence[str] = ()
+    settings: Sequence[str] = ()
 
 
 PACKAGES: Final[Mapping[str, Package]] = {
-    "assistant": Package(toolsets={"canon": "canonry.assistant:CANON"}),
-    "narrative": Package(toolsets={"narrative": "canonry.narrative.toolset:NARRATIVE"}),
-    "catalog": Package(
-        toolsets={
-            "catalog": "canonry.catalog.toolset:CATALOG",
-            "operator": "canonry.catalog.operator:OPERATOR",
-        },
-        commands=("catalog",),
-    ),
-    "records": Package(
-        compose="canonry.records.composition:add_to",
-        toolsets={"truth": "canonry.records.toolset:TRUTH"},
-    ),
-    "documents": Package(settings=("truth.interpreter",)),
-    "world": Package(
-        compose="canonry.world.composition:add_to",
-        toolsets={"world": "canonry.world.toolset:WORLD"},
-        commands=("world",),
-        settings=("dialogue.url", "dialogue.moderator"),
-    ),
-    "inspector": Package(commands=("inspect",), settings=("http_inspector",)),
-    "stores.memory": Package(settings=("memory",)),
-    "stores.postgres": Package(settings=("postgres.url", "records.shards")),
-    "stores.mongodb": Package(settings=("mongodb.url",)),
-    "stores.neo4j": Package(settings=("neo4j.url",)),
-    "stores.opensearch": Package(settings=("opensearch.url",)),
-    "stores.qdrant": Package(settings=("qdrant.url",)),
-    "stores.objects": Package(settings=("files.url",)),
+    name: Package(**row)
+    for name, row in tomllib.loads(
+        files(__package__).joinpath("packages.toml").read_text("utf-8")
+    ).items()
 }
 """Name of the package below `canonry` -> its contributions."""
 

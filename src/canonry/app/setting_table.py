@@ -20,36 +20,15 @@ from canonry.values.provenance import Authority
 
 STORE: Final = "The store"
 SERVED: Final = "Served tools and address"
-CALLERS: Final = "Callers"
-CALLS: Final = "Calls and their log"
 TOKENS: Final = "Bearer tokens over HTTP"
-"""The groups of settings, which are headings in a help; more follow from the names."""
+"""Groups of settings, which are headings in a help; `names.toml` has the others."""
 
-_GROUPS: Final = {
-    **dict.fromkeys(("data", "durability", "files", "mongodb", "neo4j", "opensearch"), STORE),
-    **dict.fromkeys(("postgres", "qdrant", "records"), STORE),
-    **dict.fromkeys(("agent", "authorities", "spaces", "trust", "user", "world"), CALLERS),
-    **dict.fromkeys(("deadline", "error", "log", "published", "rate"), CALLS),
-    "http": "HTTP",
-    "auth": TOKENS,
-    "recall": "Search by meaning",
-    "truth": "Documents and records",
-    "dialogue": "Characters that speak",
+_NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+_GROUPS: Final[Mapping[str, str]] = {
+    word: group for group, words in _NAMES["groups"].items() for word in words.split()
 }
 """First word of a setting's name -> its group."""
-TABLES: Final = (
-    "auth",
-    "dialogue",
-    "files",
-    "mongodb",
-    "neo4j",
-    "opensearch",
-    "postgres",
-    "qdrant",
-    "recall",
-    "records",
-    "truth",
-)
+TABLES: Final = tuple[str, ...](_NAMES["tables"].split())
 """The tables of the settings file; the setting `auth_issuer` has the key `auth.issuer`."""
 
 _PORT_MAX: Final = 65_535
@@ -244,10 +223,7 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
-ENDED: Final = {
-    "allow_unknown_properties": "tools refuse unknown arguments; leave it out",
-    "recall_ask_dimensions": "recall.dimensions must be the size that the endpoint returns",
-}
+ENDED: Final[Mapping[str, str]] = _NAMES["ended"]
 """Field of a former setting -> its replacement."""
 
 

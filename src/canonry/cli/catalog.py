@@ -20,7 +20,6 @@ from canonry.cli.options import (
     IN_FILE,
     OUT_FILE,
     OUT_FOLDER,
-    examples,
     operator,
     progress,
     settings_from,
@@ -267,13 +266,7 @@ async def import_(
         _print(report, found)
 
 
-@catalog.command(
-    epilog=examples(
-        "canonry catalog export catalog.json",
-        "canonry catalog export | gzip > catalog.json.gz",
-        "canonry catalog export --csv tables --project 00000000-0000-4000-a000-000000000001",
-    )
-)
+@catalog.command(epilog=EXAMPLES["catalog-export"])
 @click.argument("file", type=OUT_FILE, required=False)
 @click.option(
     "--csv",

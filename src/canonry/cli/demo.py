@@ -20,8 +20,8 @@ from mcp_types import TextContent
 
 from canonry.app.packages import is_installed, require_package
 from canonry.cli.connecting.command import launch
-from canonry.cli.options import OUT_FOLDER, examples
-from canonry.cli.screen import tell, whole_file
+from canonry.cli.options import OUT_FOLDER
+from canonry.cli.screen import EXAMPLES, tell, whole_file
 from canonry.cli.serve import inspect_folder
 from canonry.values.errors import BrokenInvariant, Unavailable
 
@@ -414,12 +414,8 @@ class DemoWorld:
 
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
 
-EPILOG = examples(
-    "canonry demo", "canonry demo --keep ./saltmere && canonry verify --data ./saltmere"
-)
 
-
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["demo"])
 @click.option(
     "--keep",
     type=OUT_FOLDER,

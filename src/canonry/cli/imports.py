@@ -13,7 +13,9 @@ from urllib.parse import unquote
 import click
 
 from canonry.app.filing import files_beside
+from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store
+from canonry.assistant.claims import briefly
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.canon.session.caller import Caller, Progress
@@ -21,17 +23,18 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import import_log
 from canonry.cli.chat_exports import parts_of
+from canonry.cli.note_folder import edits_of, is_exported
 from canonry.cli.options import (
     AS_JSON,
     IMPORTER,
     IN_FILE,
     IN_FOLDER,
-    examples,
     operator,
     progress,
     settings_from,
     store_command,
 )
+from canonry.cli.people import TOOLS, ask_store, tell_reply
 from canonry.cli.screen import EXAMPLES, tell_line
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
@@ -345,12 +348,26 @@ def _bringing(kind: str) -> click.Command:
 
     @click.command(kind, help=f"Import {_SUBJECTS[kind]} into your account.", epilog=EXAMPLES[kind])
     @click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+    @click.option(
+        "--dry-run",
+        is_flag=True,
+        hidden=kind != "notes",
+        help="Print the edits of an exported folder, and propose nothing.",
+    )
     @IMPORTER
     @AS_JSON
     @store_command
     async def command(
-        *, paths: tuple[Path, ...], agent_type: str, as_json: bool, **given: Any
+        *, paths: tuple[Path, ...], dry_run: bool, agent_type: str, as_json: bool, **given: Any
     ) -> None:
+        exported = [each for each in paths if kind == "notes" and is_exported(each)]
+        if exported:
+            await _propose_edits(
+                settings_from(given), exported[0], dry_run=dry_run, as_json=as_json
+            )
+            return
+        if dry_run:
+            raise click.UsageError("--dry-run takes a folder of `canonry export markdown`.")
         caller = operator(f"canonry import {kind}", agent_type=agent_type)
         counts, unread = Counter(dict.fromkeys(_COUNTED, 0)), dict[str, str]()
         notes: dict[str, tuple[str, str]] = {}
@@ -374,6 +391,35 @@ def _bringing(kind: str) -> click.Command:
             tell_line(f"not read: {name}: {why}")
 
     return command
+
+
+async def _propose_edits(settings: Settings, path: Path, *, dry_run: bool, as_json: bool) -> None:
+    """Propose each edit of an exported folder by itself, with its own words; entities first."""
+    done: list[Mapping[str, Any]] = []
+    async with await open_kept_store(settings, existing=True) as store:
+        edits = await edits_of(store.canon, path)
+        edits.claims.sort(key=lambda each: each[1]["kind"] != "entity")
+        for stem, claim in [] if dry_run else edits.claims:
+            said = str(claim.get("value") or claim.get("says") or briefly(claim))
+            asked = {"space": edits.folder.space, "claims": [claim], "said": said}
+            try:
+                done.append((await ask_store(store, settings, TOOLS["propose"], asked)).body)
+            except CanonryError as error:
+                edits.refused.append(f"{stem}: {briefly(claim)} ({error.message})")
+    if as_json:
+        told = {"claims": [each for _, each in edits.claims], "replies": done}
+        click.echo(json.dumps({**told, "refused": edits.refused}, sort_keys=True))
+    else:
+        for stem, claim in edits.claims if dry_run else ():
+            tell_line(f"{stem}: would propose {claim['kind']}: {briefly(claim)}")
+        for each in done:
+            tell_reply({name: each[name] for name in ("verdicts", "note") if name in each})
+        for line in edits.refused:
+            tell_line(f"not proposed: {line}")
+        if not edits.claims and not edits.refused:
+            click.echo("nothing changed")
+    if edits.refused or any(each["accepted"] < each["of"] for each in done):
+        raise click.exceptions.Exit(1)
 
 
 async def _bring(
@@ -419,14 +465,6 @@ def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Pat
             hidden = any(part.startswith(".") for part in name.split("/"))
             if each.is_file() and not hidden and each.suffix.lower() in endings:
                 yield each, name
-
-
-LOG_EPILOG = examples(
-    "canonry import log world.jsonl --data ./copy",
-    "canonry import log world.jsonl        again: skips known commits",
-    "canonry import log world.jsonl --files world-files",
-    "canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound",
-)
 
 
 @click.group()
@@ -519,7 +557,7 @@ def _print(report: ImportReport) -> None:
     )
 
 
-@imports.command(epilog=LOG_EPILOG)
+@imports.command(epilog=EXAMPLES["log"])
 @click.argument("file", type=IN_FILE)
 @click.option(
     "--files",

@@ -47,11 +47,6 @@ CONFIG = click.option(
 )
 
 
-def examples(*lines: str) -> str:
-    """Return the last section of a command's help."""
-    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
-
-
 class SettingsCommand(click.Command):
     """A command that takes every setting. Its help lists them by group."""
 

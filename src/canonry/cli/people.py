@@ -3,9 +3,11 @@
 import asyncio
 import re
 import sys
+import tomllib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -17,7 +19,7 @@ from canonry.app.serving import gateway_for
 from canonry.app.setting_table import Settings
 from canonry.app.stores import Store, open_kept_store, open_store, open_store_to_look
 from canonry.assistant import CANON
-from canonry.cli.options import IN_FILE, STORE_FIELDS, settings_from, store_options
+from canonry.cli.options import IN_FILE, STORE_FIELDS, SettingsCommand, settings_from, store_options
 from canonry.cli.screen import Styled, tell
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
@@ -46,7 +48,6 @@ async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> R
     Raises:
         CanonryError: from the tool or from opening the store.
     """
-    person = the_operator(settings, "command-line")
     plain = replace(settings, contract_only=False, read_only=False, tools=None, rate_limit=None)
     store: Store
     if tool.read_only:
@@ -56,9 +57,20 @@ async def ask(settings: Settings, tool: Tool, arguments: Mapping[str, Any]) -> R
     else:
         store = await open_store(replace(plain, memory=False))
     async with store:
-        gateway = gateway_for(plain, store.canon, (_PLAIN,))
-        gateway.audit.write_to(_unheard)
-        return await gateway.call(tool.name, arguments, person)
+        return await ask_store(store, plain, tool, arguments)
+
+
+async def ask_store(
+    store: Store, settings: Settings, tool: Tool, arguments: Mapping[str, Any]
+) -> Result:
+    """Call the tool on an open store.
+
+    Raises:
+        CanonryError: from the tool.
+    """
+    gateway = gateway_for(settings, store.canon, (_PLAIN,))
+    gateway.audit.write_to(_unheard)
+    return await gateway.call(tool.name, arguments, the_operator(settings, "command-line"))
 
 
 def the_operator(settings: Settings, name: str) -> Principal:
@@ -181,9 +193,13 @@ def _plain(value: Any) -> str:
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 
 
-def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> click.Command:
-    """Return the command of a tool; `placed` names its positional arguments, the last variadic."""
-    asked, places = TOOLS[tool], placed.split()
+_ROWS: Final = tomllib.loads(files(__package__).joinpath("people.toml").read_text("utf-8"))
+
+
+def _command(name: str) -> click.Command:
+    """Return the command of a tool, as its row in `people.toml` says."""
+    row = _ROWS[name]
+    asked, places = TOOLS[row["tool"]], row["placed"].split()
     properties: Mapping[str, Schema] = asked.input_schema["properties"]
     needed = frozenset(asked.input_schema.get("required", ()))
     params: list[click.Parameter] = [
@@ -193,9 +209,11 @@ def _command(name: str, tool: str, placed: str, about: str, *examples: str) -> c
     called = {str(each.name): str(each.metavar) for each in params}
     params += [_option(key, schema) for key, schema in properties.items() if key not in called]
     called = {key: called.get(key, _option_name(key)) for key in properties}
-    epilog = "\n".join(("\b", "Examples:", *(f"  canonry {name} {e}".rstrip() for e in examples)))
+    epilog = "\n".join(
+        ("\b", "Examples:", *(f"  canonry {name} {e}".rstrip() for e in row["examples"]))
+    )
 
-    @click.command(name, params=params, help=about, epilog=epilog)
+    @click.command(name, cls=SettingsCommand, params=params, help=row["about"], epilog=epilog)
     @click.option("--json", "as_json", is_flag=True, help="Print the reply as JSON.")
     @store_options
     def run(*, as_json: bool, **given: Any) -> None:
@@ -319,103 +337,13 @@ def _with_file(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
     return {"title": file.name, "mime_type": mime_type, **given, "file": data}
 
 
-find = _command(
-    "find",
-    "find",
-    "text",
-    "Search by words and meaning; without WORDS, list. Only what holds now is shown.",
-    "lantern thief",
-    "--kinds fact --about Ilsa",
-    "--type character --space Saltmere --json",
-)
-show = _command(
-    "show",
-    "get",
-    "of",
-    "Show one item by its name, the beginning of its name, or its id.",
-    "Ilsa Vane",
-    "Ils --at 2024-05-01",
-    "Ilsa --as-known-at 2026-01-31 --full",
-)
-why = _command(
-    "why",
-    "why",
-    "of",
-    "Explain why an item is canon: its evidence, rule, author and time.",
-    "01890a5d-ac96-774b-bcce-b302099a8057",
-    "Odo Brand --json",
-)
-timeline = _command(
-    "timeline",
-    "timeline",
-    "about",
-    "List events in the order of story time: all, or those about NAME.",
-    "",
-    "Ilsa --from 2024-05-01",
-)
-changes = _command(
-    "changes",
-    "changes",
-    "since",
-    "List what was written since a time, a date or a cursor; without WHEN, the newest.",
-    "",
-    "2026-01-31",
-)
-context = _command(
-    "context",
-    "context",
-    "of",
-    "Write a brief for a model: about a scene, an entity or a question, within a token budget.",
-    "Hilde --question 'Does she own the lighthouse?' --tokens 400",
-    "--question 'Who owns the lighthouse?' --space Saltmere",
-)
-tell_words = _command(
-    "tell",
-    "tell",
-    "text",
-    (
-        "Record a text, turns, a file or records, unchanged, and print ids to cite in propose. "
-        "WORDS can be - for standard input. A turn is 'NAME: WORDS' or a JSON object, and a "
-        "record is a JSON object; @FILE or - reads a JSON list of them."
-    ),
-    "The lighthouse is mine. --title 'Letter from Hilde' --space Saltmere",
-    "--scene 'The quay' --turns 'gm: It rains.' --turns 'Ben: I wait.' --space Saltmere",
-    "--file contract.pdf --space account",
-    """--records '{"type": "person", "name": "Hilde", "phone": "030 1234"}' --space account""",
-)
-propose = _command(
-    "propose",
-    "propose",
-    "claims",
-    (
-        "Propose claims, and print the verdict on each. CLAIMS are facts in words or JSON objects, "
-        "each in quotes; @FILE or - reads a JSON list of them. Exit code 1: a claim was not "
-        "accepted."
-    ),
-    "'Hilde owns the lighthouse.' --evidence 'Letter from Hilde'",
-    "@claims.json --space Saltmere --dry-run",
-    """'{"kind": "state", "of": "Hilde", "tags": ["wounded"]}' --said 'Hilde fell.'""",
-)
-proposals = _command(
-    "proposals",
-    "review",
-    "what",
-    "List what needs a decision. WHAT: pending, review, conflicts, duplicates or unclear.",
-    "",
-    "duplicates --about Mara",
-)
-decide = _command(
-    "decide",
-    "decide",
-    "verdict of",
-    (
-        "Make a decision. VERDICT: judge (let the rules decide), accept, reject or waive a "
-        "proposal; merge two entities into the first, or separate them; split what documents say "
-        "of an entity into another; retcon a statement that "
-        "never held; end a relation; read an unclear field of a document; undo your last call."
-    ),
-    "judge 01890a5d-ac96-774b-bcce-b302099a8057",
-    "accept 01890a5d-ac96-774b-bcce-b302099a8057 --reason 'the book says so'",
-    "merge Mara 'Mara Voss'",
-    "read 7d0f3b1e --field invoice_date --other day_first --space account",
-)
+find = _command("find")
+show = _command("show")
+why = _command("why")
+timeline = _command("timeline")
+changes = _command("changes")
+context = _command("context")
+tell_words = _command("tell")
+propose = _command("propose")
+proposals = _command("proposals")
+decide = _command("decide")

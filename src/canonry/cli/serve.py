@@ -15,7 +15,7 @@ from canonry.app.packages import is_installed, load_faces, load_toolsets
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
 from canonry.cli.entry import complain, importing
-from canonry.cli.options import SettingsCommand, all_options, examples, settings_from, store_options
+from canonry.cli.options import SettingsCommand, all_options, settings_from, store_options
 from canonry.cli.screen import EXAMPLES
 from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
@@ -29,14 +29,7 @@ if TYPE_CHECKING:
     from canonry.server.stdio import OpenGateway
 
 
-EPILOG = examples(
-    "canonry inspect",
-    "canonry inspect --data ./saltmere --port 8123",
-    "canonry inspect --read-only --browser",
-)
-
-
-@click.command(epilog=EPILOG)
+@click.command(cls=SettingsCommand, epilog=EXAMPLES["inspect"])
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Default: a free port.")
 @click.option("--read-only", is_flag=True, help="Show pages without decisions.")
 @click.option("--browser", is_flag=True, help="Open the link in your browser.")

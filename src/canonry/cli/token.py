@@ -9,7 +9,8 @@ from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
 from canonry.app.setting_table import Settings
 from canonry.app.system import SystemClock
-from canonry.cli.options import examples, settings_from, token_options
+from canonry.cli.options import settings_from, token_options
+from canonry.cli.screen import EXAMPLES
 from canonry.cli.serve import server_options
 from canonry.gateway.principal import Principal, is_name
 from canonry.log.items.sources import user_id_of
@@ -22,14 +23,8 @@ _DAY: Final = 86_400
 _DAYS_MAX: Final = 3_660
 _WORDS: Final = tuple(each.value for each in Authority)
 
-EPILOG = examples(
-    "canonry token anna --agent-type Contributor",
-    "canonry token archivist --agent-type Reader --space 01890a5d-ac96-774b-bcce-b302099a8057",
-    "canonry token table-3 --agent-type Keeper --authority gm --authority player --days 1",
-)
 
-
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["token"])
 @click.argument("name")
 @click.option("--agent-type", required=True, metavar="TYPE", help="Role of the agent.")
 @click.option(

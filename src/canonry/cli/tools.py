@@ -8,19 +8,14 @@ import click
 
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.serving import served
-from canonry.cli.options import AS_JSON, all_options, examples, settings_from
+from canonry.cli.options import AS_JSON, all_options, settings_from
+from canonry.cli.screen import EXAMPLES
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.values.errors import NotFound
 from canonry.values.json_values import encode_json
 
-EPILOG = examples(
-    "canonry tools",
-    "canonry tools propose",
-    "canonry tools --toolsets narrative --contract-only --json",
-)
 
-
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["tools"])
 @click.argument("name", required=False)
 @AS_JSON
 @all_options

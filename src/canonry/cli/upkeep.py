@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from typing_extensions import override
 
 from canonry.app.examination import Diagnosis, examine, move_store, restore_backup
 from canonry.app.file_modes import close_to_others, open_to_others
@@ -25,6 +26,7 @@ from canonry.app.stores import KeptStore, open_kept_store, open_store_to_look
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import Heads, export_log, heads_from, verify_store
+from canonry.cli.note_folder import EVERYONE, read_space
 from canonry.cli.options import (
     AS_JSON,
     IN_FILE,
@@ -33,7 +35,6 @@ from canonry.cli.options import (
     OUT_FOLDER,
     SettingsCommand,
     all_options,
-    examples,
     progress,
     settings_from,
     store_command,
@@ -52,13 +53,7 @@ if TYPE_CHECKING:
     from canonry.app.backends.postgres import PlacedSpace
 
 
-@click.command(
-    epilog=examples(
-        "canonry rebuild",
-        "canonry rebuild --only vectors",
-        'canonry verify && echo "nothing to rebuild"',
-    )
-)
+@click.command(epilog=EXAMPLES["rebuild"])
 @click.option(
     "--only",
     type=click.Choice(["views", "vectors"]),
@@ -105,13 +100,7 @@ async def _rebuild_vectors(settings: Settings) -> int:
             return await rebuild_index(recall, recall_folder(settings), told)
 
 
-@click.command(
-    epilog=examples(
-        "canonry backup ./backup-monday",
-        "canonry verify --against ./backup-monday/manifest.json",
-        "canonry restore ./backup-monday --data ./copy",
-    )
-)
+@click.command(epilog=EXAMPLES["backup"])
 @click.argument("target", type=OUT_FOLDER)
 @store_command
 async def backup(*, target: Path, **given: Any) -> None:
@@ -137,13 +126,7 @@ async def backup(*, target: Path, **given: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command(
-    epilog="""\
-\b
-Example:
-  canonry restore ./backup-monday --data ./world
-"""
-)
+@click.command(epilog=EXAMPLES["restore"])
 @click.argument("source", type=IN_FOLDER)
 @store_command
 async def restore(*, source: Path, **given: Any) -> None:
@@ -245,15 +228,7 @@ def _data(verification: Verification) -> dict[str, Any]:
     }
 
 
-DOCTOR_EPILOG = examples(
-    "canonry doctor",
-    "canonry doctor --data ./world --json",
-    "canonry doctor --mend                         makes an older store private",
-    "CANONRY_AGENT_TYPE=Narrator canonry doctor    shows the source of a setting",
-)
-
-
-@click.command(cls=SettingsCommand, epilog=DOCTOR_EPILOG)
+@click.command(cls=SettingsCommand, epilog=EXAMPLES["doctor"])
 @AS_JSON
 @click.option(
     "--mend", is_flag=True, help="First remove access of other users to files of an older version."
@@ -303,17 +278,49 @@ def _print_diagnosis(diagnosis: Diagnosis, *, whole: bool) -> None:
         click.echo(f"  {left} others have their defaults; --all lists them")
 
 
-EXPORT_EPILOG = examples(
-    "canonry export world.jsonl",
-    "canonry export - | gzip > world.jsonl.gz",
-    "canonry export world.jsonl --files world-files",
-    "canonry import log world.jsonl --files world-files --data ./copy",
-    "canonry export mine.jsonl --account me --files my-files",
-    "canonry export ada.jsonl --account auth0|ada",
+class _ExportGroup(click.Group):
+    """A group that runs its default command if no other one is named."""
+
+    default = "log"
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = args and args[0] in {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, args if named else [self.default, *args])
+
+
+@click.group(cls=_ExportGroup, epilog=EXAMPLES["export"])
+def export() -> None:
+    """Write the whole log as JSON Lines, or a space as Markdown notes.
+
+    `canonry export FILE` is short for `canonry export log FILE`.
+    """
+
+
+@export.command("markdown", epilog=EXAMPLES["markdown"])
+@click.argument("folder", type=OUT_FOLDER)
+@click.option("--space", metavar="NAME", help="Name or id of the space, if there are several.")
+@click.option(
+    "--as",
+    "reader",
+    default=EVERYONE,
+    show_default=True,
+    metavar="NAME",
+    help="Reader whose knowledge the notes hold: everyone, gm, or a character.",
 )
+@store_command
+async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any) -> None:
+    """Write a space into the new or empty FOLDER, one Markdown note for each entity."""
+    settings = settings_from(given)
+    async with await open_store_to_look(settings) as store:
+        notes, _ = await read_space(store.canon, space, reader)
+    _begin(folder)
+    for stem, text in notes.texts:
+        (folder / f"{stem}.md").write_text(text, encoding="utf-8", newline="\n")
+    tell_line(f"wrote {len(notes.notes)} notes to {folder}")
 
 
-@click.command(epilog=EXPORT_EPILOG)
+@export.command("log", epilog=EXAMPLES["export-log"])
 @click.argument("file", type=OUT_FILE, required=False)
 @click.option(
     "--files",
@@ -327,7 +334,7 @@ EXPORT_EPILOG = examples(
     help="Only the records of this user, in JSON for other programs; `me` is the local user.",
 )
 @store_command
-async def export(
+async def export_as_log(
     *, file: Path | None, files: Path | None, account: str | None, **given: Any
 ) -> None:
     """Write all commits of all spaces to FILE, or to standard output if it is - or missing.
@@ -367,23 +374,14 @@ def _owner(user: str) -> Caller:
 def _begin(files: Path) -> None:
     files.mkdir(parents=True, exist_ok=True)
     if any(files.iterdir()):
-        raise click.UsageError(f"{files} is not empty. Give a new folder with --files.")
+        raise click.UsageError(f"{files} is not empty. Give a new folder.")
 
 
 SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
 KINDS = click.Choice(["embedded", *SERVERS])
 
 
-@click.command(
-    epilog=examples(
-        "canonry move --from embedded --to postgres --data ./world \\",
-        "  --postgres-url postgresql://canonry@db.example/canonry",
-        "canonry move --from postgres --to embedded --data ./world \\",
-        "  --postgres-url postgresql://canonry@db.example/canonry",
-        "canonry move --from embedded --to polyglot --data ./world \\",
-        "  --mongodb-url mongodb://canonry@db.example",
-    )
-)
+@click.command(epilog=EXAMPLES["move"])
 @click.option("--from", "source", type=KINDS, required=True, help="Kind of the present store.")
 @click.option("--to", "target", type=KINDS, required=True, help="Kind of the new store.")
 @store_command

@@ -24,8 +24,8 @@ from canonry.app.serving import advice_on, principal_for, served
 from canonry.app.setting_table import Settings
 from canonry.cli.connecting import json_text, toml_text
 from canonry.cli.entry import importing
-from canonry.cli.options import OUT_FOLDER, examples, settings_from
-from canonry.cli.screen import whole_file
+from canonry.cli.options import OUT_FOLDER, settings_from
+from canonry.cli.screen import EXAMPLES, whole_file
 from canonry.cli.serve import serve
 from canonry.values.errors import InvalidInput, Unavailable
 
@@ -282,18 +282,8 @@ async def offered(command: Sequence[str], unheard: TextIO) -> int:
 
 _PRINTED: Final = "json"
 
-EPILOG = examples(
-    "canonry connect",
-    "canonry connect claude-desktop",
-    "canonry connect cursor --data ./saltmere --dry-run",
-    "canonry connect vscode --project",
-    "canonry connect codex -- --toolsets narrative --agent-type CanonKeeper",
-    "canonry connect claude-desktop --undo",
-    "canonry connect json",
-)
 
-
-@click.command(epilog=EPILOG)
+@click.command(epilog=EXAMPLES["connect"])
 @click.argument("client", required=False, type=click.Choice([*CLIENTS, _PRINTED]))
 @click.argument("serving", nargs=-1, metavar="[-- OPTIONS OF SERVE]")
 @click.option(

@@ -17,13 +17,12 @@ from canonry.cli.options import (
     AS_JSON,
     IN_FILE,
     OUT_FILE,
-    examples,
     operator,
     progress,
     settings_from,
     store_command,
 )
-from canonry.cli.screen import data_output, tell_line
+from canonry.cli.screen import EXAMPLES, data_output, tell_line
 from canonry.gateway.validation import compile_arguments
 from canonry.language.texts.visible import visible
 from canonry.values.errors import InvalidInput
@@ -72,25 +71,14 @@ WRONG: Final = 1
 DEMO: Final = "demo.json of Canonry"
 
 
-@click.group(
-    epilog=examples(
-        "canonry world demo",
-        "canonry world import isles.json --dry-run",
-        "canonry world list",
-        'canonry world export "The Salt Marches" marches.json',
-        'canonry world map "The Salt Marches" --svg marches.svg',
-        "canonry world check marches.json",
-        "canonry world diff marches.json marches-2.json",
-        "canonry world merge marches.json ann.json ben.json both.json",
-    )
-)
+@click.group(epilog=EXAMPLES["world"])
 def world() -> None:
     """Import, draw and check worlds for play."""
 
 
 @world.command(
     name="import",
-    epilog=examples("canonry world import isles.json --dry-run", "canonry world import isles.json"),
+    epilog=EXAMPLES["world-import"],
 )
 @click.argument("file", type=IN_FILE)
 @click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
@@ -107,7 +95,7 @@ async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> 
     _print_import(done, dry_run=dry_run, as_json=as_json)
 
 
-@world.command(epilog=examples("canonry world demo", "canonry world demo --data ./trial"))
+@world.command(epilog=EXAMPLES["world-demo"])
 @store_command
 async def demo(**given: Any) -> None:
     """Import the demo world of Canonry, and print the command that serves it."""
@@ -146,7 +134,7 @@ def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
     click.echo(f"world {done.world_id}")
 
 
-@world.command(name="list", epilog=examples("canonry world list"))
+@world.command(name="list", epilog=EXAMPLES["world-list"])
 @store_command
 async def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
@@ -155,12 +143,7 @@ async def list_worlds(**given: Any) -> None:
             tell_line(f"{each.id}  {each.name}")
 
 
-@world.command(
-    epilog=examples(
-        'canonry world export "The Salt Marches" marches.json',
-        'canonry world export "The Salt Marches" | less',
-    )
-)
+@world.command(epilog=EXAMPLES["world-export"])
 @click.argument("name", metavar="WORLD")
 @click.argument("file", type=OUT_FILE, required=False)
 @store_command
@@ -173,9 +156,7 @@ async def export(*, name: str, file: Path | None, **given: Any) -> None:
 
 @world.command(
     name="map",
-    epilog=examples(
-        'canonry world map "The Salt Marches"', "canonry world map marches.json --svg marches.svg"
-    ),
+    epilog=EXAMPLES["world-map"],
 )
 @click.argument("name", metavar="WORLD|FILE")
 @click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw an SVG picture into FILE.")
@@ -190,9 +171,7 @@ async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
             out.write(painted(atlas))
 
 
-@world.command(
-    epilog=examples('canonry world check "The Salt Marches"', "canonry world check marches.json")
-)
+@world.command(epilog=EXAMPLES["world-check"])
 @click.argument("name", metavar="WORLD|FILE")
 @store_command
 async def check(*, name: str, **given: Any) -> None:
@@ -206,12 +185,7 @@ async def check(*, name: str, **given: Any) -> None:
         raise SystemExit(WRONG)
 
 
-@world.command(
-    epilog=examples(
-        "canonry world diff marches.json marches-2.json",
-        'canonry world diff "The Salt Marches" marches.json',
-    )
-)
+@world.command(epilog=EXAMPLES["world-diff"])
 @click.argument("before", metavar="WORLD|FILE")
 @click.argument("after", metavar="WORLD|FILE")
 @AS_JSON
@@ -228,7 +202,7 @@ async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     click.echo(f"{len(found)} differences")
 
 
-@world.command(epilog=examples("canonry world merge marches.json ann.json ben.json both.json"))
+@world.command(epilog=EXAMPLES["world-merge"])
 @click.argument("base", type=IN_FILE)
 @click.argument("ours", type=IN_FILE)
 @click.argument("theirs", type=IN_FILE)

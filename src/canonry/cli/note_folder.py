@@ -1,0 +1,382 @@
+"""A space as a folder of Markdown notes, and the edits of such a folder as claims."""
+
+import json
+import re
+import unicodedata
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import yaml  # type: ignore[import-untyped]
+
+from canonry.assistant.claims import claim_of
+from canonry.assistant.desk import SOLO, Desk, desk_of
+from canonry.assistant.finding import get
+from canonry.canon.queries.listings import query_asserted, query_entities
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.log.items.facts import Fact, Relation
+from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery
+from canonry.values.audience import ALL_SEEING, ANYBODY, audience_in, viewer_of
+from canonry.values.errors import InvalidInput
+from canonry.values.json_values import decode_json, encode_json
+from canonry.values.provenance import Actor, CanonLevel
+
+INDEX: Final = "Index"
+"""The note that lists all others; its front matter names the space and the reader."""
+EVERYONE: Final = "everyone"
+_FACTS: Final = "## Facts"
+_PAGE: Final = 200
+_NAME_BYTES: Final = 120
+_UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*#^\[\]]')
+_RESERVED: Final = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+_LINK: Final = re.compile(r"\[\[([^\[\]|\n]*)(?:\|([^\[\]|\n]*))?\]\]")
+_NO_LINK: Final = re.compile(r"[\[\]|]")
+_TIE: Final = re.compile(r"([A-Z][A-Z_]*) \[\[([^\[\]|\n]+)(?:\|[^\[\]|\n]*)?\]\]")
+_ITEM: Final = re.compile(r"[-*+] (.*)")
+_MARK: Final = re.compile(r" \^canon-([0-9a-f-]{36})$")
+_CHANGED: Final = "changed since the export"
+_FRONT: Final = ("type", "aliases", "tags", "fields", "space", "as")
+"""Members of a head that stand in the front matter: those of an entity, and those of the index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A note: its head (name, type, ...), and its lines by the id of their fact or relation.
+
+    `new` are lines without an id, `listed` the ids of the lines that were exported, and `reflects`
+    is the digest of the head that was exported.
+    """
+
+    head: Mapping[str, Any]
+    lines: Mapping[str, str]
+    id: str = ""
+    new: Sequence[str] = ()
+    listed: Sequence[str] = ()
+    reflects: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A short digest of the head, which is the same as long as the entity is."""
+        return blake2b(encode_json(self.head), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteFolder:
+    """The notes of a space as `reader` sees it, by the names of their files without an ending."""
+
+    space: str
+    reader: str
+    notes: Mapping[str, Note]
+
+    @property
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of each note, the index first."""
+        for stem, note in self.notes.items():
+            head = {key: value for key, value in note.head.items() if key in _FRONT}
+            front = {**head, "id": note.id, "lines": list(note.lines), "reflects": note.digest}
+            body = str(note.head["description"])
+            if stem == INDEX:
+                front = {"space": self.space, "as": self.reader, "lines": list(note.lines)}
+                body = "\n".join(f"- {self.link(one)}" for one in self.notes if one != INDEX)
+            # YAML folds the line breaks of Unicode unless they are escaped.
+            one_line = len(encode_json(front).decode().splitlines()) == 1
+            shown = yaml.safe_dump(front, sort_keys=False, allow_unicode=one_line)
+            items = "\n".join(f"- {words} ^canon-{one}" for one, words in note.lines.items())
+            parts = (f"---\n{shown}---", f"# {plain(note.head['name'])}", body, _FACTS, items)
+            yield stem, "\n\n".join(filter(None, parts)) + "\n"
+
+    @cached_property
+    def standing(self) -> Mapping[str, str]:
+        """The words of all lines by the id of their item."""
+        return {one: words for note in self.notes.values() for one, words in note.lines.items()}
+
+    @property
+    def readers(self) -> dict[str, list[str]]:
+        """The readers of a new claim, as its member `for`: those of the notes."""
+        return {} if self.reader == EVERYONE else {"for": [self.reader]}
+
+    def link(self, stem: str) -> str:
+        """Return a link to a note, with the name of its entity."""
+        name = _NO_LINK.sub("-", plain(self.notes[stem].head["name"]))
+        return f"[[{stem}]]" if name == stem else f"[[{stem}|{name}]]"
+
+    def unlinked(self, text: str) -> str:
+        """Return the text with the name in place of each link."""
+
+        def name(found: re.Match[str]) -> str:
+            note = self.notes.get(found[1])
+            return found[2] or (plain(note.head["name"]) if note else found[1])
+
+        return plain(_LINK.sub(name, text))
+
+
+def plain(text: str) -> str:
+    """Return the text in one line."""
+    return " ".join(text.split())
+
+
+def stems_of(names: Iterable[str]) -> Iterator[str]:
+    """Yield a file name for each name, safe and distinct on every system, without an ending."""
+    taken = {INDEX.casefold()}
+    for name in names:
+        bare = _UNSAFE.sub("-", unicodedata.normalize("NFC", plain(name)))
+        bare = bare.encode()[:_NAME_BYTES].decode(errors="ignore").strip(" .") or "untitled"
+        bare = f"_{bare}" if _RESERVED.match(bare) else bare
+        stem, number = bare, 1
+        while (folded := unicodedata.normalize("NFKC", stem).casefold()) in taken:
+            number += 1
+            stem = f"{bare} {number}"
+        taken.add(folded)
+        yield stem
+
+
+async def read_space(canon: Canon, space: str | None, reader: str) -> tuple[NoteFolder, Desk]:
+    """Return a space as `reader` (everyone, gm or a character) sees it, and the context to read it.
+
+    Raises:
+        CanonryError: the space or the reader is unknown.
+    """
+    actor = Actor(agent_id="command-line", agent_type=SOLO)
+    caller = Caller(actor=actor, tool="canonry export markdown", viewer=ALL_SEEING)
+    asked = {} if space is None else {"space": space}
+    desk = await desk_of(canon.for_viewer(ALL_SEEING), caller, asked)
+    if reader != EVERYONE:
+        audience = audience_in([await desk.reader(reader, path="--as")], path="--as")
+    viewer = ANYBODY if reader == EVERYONE else viewer_of(audience)
+    desk = replace(desk, canon=canon.for_viewer(viewer), caller=replace(caller, viewer=viewer))
+    level = CanonLevel.CANON
+    found = [one async for one in _all(desk, query_entities, EntityQuery(level=level))]
+    stems = dict(zip(stems_of(each.name for each in found), found, strict=True))
+    notes = {INDEX: Note(head={"name": desk.space.name, "description": ""}, lines={})}
+    notes |= {
+        stem: Note(head=await _head(desk, each), lines={}, id=each.id)
+        for stem, each in stems.items()
+    }
+    folder = NoteFolder(space=desk.space.id, reader=reader, notes=notes)
+    stem_of = {i: stem for stem, each in stems.items() for i in (each.id, *each.members)}
+    lines: dict[str, dict[str, str]] = {stem: {} for stem in notes}
+    async for fact in _all(desk, query_asserted, FactQuery(level=level)):
+        if claim_of(fact)[0]["kind"] == "fact":  # a state is among the tags
+            owner = next((stem_of[one] for one in fact.involved if one in stem_of), INDEX)
+            lines[owner][fact.id] = plain(fact.statement)
+    async for tie in _all(desk, query_asserted, RelationQuery(current=True)):
+        if tie.from_id in stem_of and tie.to_id in stem_of:
+            words = f"{tie.rel_type} {folder.link(stem_of[tie.to_id])}"
+            lines[stem_of[tie.from_id]][tie.id] = words
+    told = {stem: replace(each, lines=lines[stem]) for stem, each in notes.items()}
+    return replace(folder, notes=told), desk
+
+
+async def _head(desk: Desk, entity: Any) -> dict[str, Any]:
+    fields = dict(entity.properties)
+    if desk.is_account:
+        asked = {"of": entity.id, "space": desk.space.id, "full": True}
+        row: Any = await get(desk.canon, desk.caller, asked)
+        fields = {**row.get("raw_fields", {}), **row.get("fields", {})}
+    return {
+        "name": entity.name,
+        "type": entity.entity_type,
+        "aliases": [each for each in entity.aliases if each != entity.name],
+        "tags": list(entity.state_tags),
+        "fields": decode_json(encode_json(fields)),
+        "description": _trimmed((entity.description or "").splitlines()),
+    }
+
+
+async def _all(desk: Desk, listing: Any, query: Any) -> AsyncIterator[Any]:
+    """Yield all items of a listing that hold."""
+    total = 1
+    for offset in count(0, _PAGE):
+        if offset >= total:
+            return
+        asked = replace(query, limit=_PAGE, offset=offset)
+        page = await listing(desk.canon, desk.caller, asked, universe_id=desk.space.id)
+        total = page.total
+        for each in page.items:
+            if desk.canon.viewpoint.shows(each):
+                yield each
+
+
+def read_note(text: str, name: str) -> Note:
+    """Read a note of the file `name`.
+
+    Raises:
+        InvalidInput: `note.malformed`, with the file and the line.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    end = 0
+    if lines and lines[0].rstrip() == "---":
+        end = next((n for n, each in enumerate(lines) if n and each.rstrip() == "---"), 0)
+        if not end:
+            raise _malformed(name, 1, "the front matter has no end. Close it with a line of ---")
+    front, body = _front_in(lines[1:end], name), lines[end + 1 if end else 0 :]
+    split = max((n for n, each in enumerate(body) if each.rstrip() == _FACTS), default=len(body))
+    if "lines" in front and split == len(body):
+        raise _malformed(name, len(lines), f"the heading {_FACTS!r} is missing. Put it back")
+    title, about = Path(name).stem, _trimmed(body[:split])
+    if about.startswith("# "):
+        title, _, about = about[2:].partition("\n")
+    marked: dict[str, str] = {}
+    new: list[str] = []
+    for item in filter(None, map(_ITEM.fullmatch, map(str.rstrip, body[split:]))):
+        words, *mark = _MARK.split(item[1])
+        if mark:
+            marked[mark[0]] = plain(words)
+        elif words.strip():
+            new.append(plain(words))
+    head = {key: value for key, value in front.items() if key in _FRONT}
+    return Note(
+        head={**head, "name": plain(title), "description": about.strip()},
+        lines=marked,
+        id=str(front.get("id", "")),
+        new=new,
+        listed=[str(each) for each in front.get("lines") or ()],
+        reflects=str(front.get("reflects", "")),
+    )
+
+
+def _front_in(lines: Sequence[str], name: str) -> dict[str, Any]:
+    """Return the front matter of a note; a date without quotes is a text."""
+    shown = "\n".join(lines)
+    try:
+        if any(isinstance(each, yaml.AliasToken) for each in yaml.scan(shown)):
+            raise _malformed(name, 2, "the front matter has an alias. Write its value instead")
+        front = json.loads(json.dumps(yaml.safe_load(shown) or {}, default=str))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        mark, why = (getattr(error, each, None) for each in ("problem_mark", "problem"))
+        line = 2 + (mark.line if mark else 0)
+        raise _malformed(name, line, f"the front matter is not YAML: {why or error}") from error
+    if not isinstance(front, dict) or not isinstance(front.get("lines") or [], list):
+        raise _malformed(name, 2, "the front matter is no list of `name: value`")
+    return front
+
+
+def _trimmed(lines: Sequence[str]) -> str:
+    """Return the lines as one text, without spaces at their ends."""
+    return "\n".join(map(str.rstrip, lines)).strip()
+
+
+def _malformed(name: str, line: int, why: str) -> InvalidInput:
+    return InvalidInput("note.malformed", f"{name}, line {line}: {why}.", path=name)
+
+
+async def edits_of(canon: Canon, path: Path) -> "Edits":
+    """Compare an exported folder with the canon as its reader sees it.
+
+    Raises:
+        InvalidInput: `note.malformed`; the error of `read_space`.
+    """
+    texts = {each: each.read_text("utf-8", "replace") for each in sorted(path.glob("*.md"))}  # noqa: ASYNC240
+    given = {each.stem: read_note(text, each.name) for each, text in texts.items()}
+    front = given[INDEX].head
+    folder, desk = await read_space(canon, front["space"], front["as"])
+    asked = {one for note in given.values() for one in (*note.listed, *note.lines)}
+    stems = {note.id: stem for stem, note in folder.notes.items()}
+    former: dict[str, str] = {}
+    for one, thing in (await desk.canon.seen_by(desk.caller).things(asked)).items():
+        if isinstance(thing, Fact):
+            former[one] = plain(thing.statement)
+        elif isinstance(thing, Relation) and thing.to_id in stems:
+            former[one] = f"{thing.rel_type} {folder.link(stems[thing.to_id])}"
+    edits = Edits(folder=folder, given=given, former=former)
+    for stem in given:
+        edits.compare(stem)
+    return edits
+
+
+def is_exported(path: Path) -> bool:
+    """Return whether the folder has the index of an export."""
+    index = path / f"{INDEX}.md"
+    return index.is_file() and index.read_text("utf-8", "replace").startswith("---\nspace: ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edits:
+    """The edits of given notes: claims with the note of each, and lines that are not proposed.
+
+    `former` has the words of items, also of those that no longer stand.
+    """
+
+    folder: NoteFolder
+    given: Mapping[str, Note]
+    former: Mapping[str, str]
+    claims: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list[Any])
+    refused: list[str] = field(default_factory=list[str])
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        return frozenset(one for note in self.given.values() for one in note.lines)
+
+    @cached_property
+    def _known(self) -> Mapping[str, Note]:
+        return {note.id: note for note in self.folder.notes.values() if note.id}
+
+    def compare(self, stem: str) -> None:
+        """Add the edits of a note."""
+        note, same, standing = self.given[stem], self.folder.unlinked, self.folder.standing
+        if note.id:
+            self._compare_head(stem, note)
+        elif stem != INDEX:
+            self._add(stem, self._entity(note.head))
+        for one in dict.fromkeys((*note.listed, *note.lines)):
+            here, base = note.lines.get(one), standing.get(one, self.former.get(one, ""))
+            if here is None and one in standing and one not in self._kept:
+                self._add(stem, {"kind": "retcon", "of": one, "says": "Removed from a note."})
+            elif here is None or same(here) == same(base):
+                continue
+            elif one not in standing or bool(_TIE.fullmatch(here)) != bool(_TIE.fullmatch(base)):
+                self.refused.append(f"{stem}: {here} ({_CHANGED})")
+            else:
+                reason = "Edited in a note."
+                self._add(stem, {**self._claim(stem, here), "replaces": one, "reason": reason})
+        for words in note.new:
+            self._add(stem, {**self._claim(stem, words), **self.folder.readers})
+
+    def _add(self, stem: str, claim: Mapping[str, Any]) -> None:
+        self.claims.append((stem, claim))
+
+    def _entity(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the claim of a new entity."""
+        kind = {"kind": "entity", "name": head["name"], "type": head.get("type") or "concept"}
+        more = {"says": head["description"], "fields": head.get("fields"), "tags": head.get("tags")}
+        more = {key: value for key, value in more.items() if value}
+        return {**kind, **more, **self.folder.readers}
+
+    def _claim(self, stem: str, words: str) -> dict[str, Any]:
+        """Return the fact or relation of a line."""
+        tie, note = _TIE.fullmatch(words), self.given[stem]
+        owner = note.id or note.head["name"]
+        if tie is None or stem == INDEX:
+            about = {} if stem == INDEX else {"about": [owner]}
+            return {"kind": "fact", "says": self.folder.unlinked(words), **about}
+        end = self.given.get(tie[2]) or self.folder.notes.get(tie[2])
+        to = tie[2] if end is None else end.id or end.head["name"]
+        return {"kind": "relation", "from": owner, "type": tie[1], "to": to}
+
+    def _compare_head(self, stem: str, note: Note) -> None:
+        """Add the edits of an entity's own members."""
+        now = self._known.get(note.id)
+        head = dict(note.head if now is None else {**now.head, **note.head})
+        if now is not None and plain(now.head["name"]) == head["name"]:
+            head["name"] = now.head["name"]
+        if (now and head == now.head) or replace(note, head=head).digest == note.reflects:
+            return
+        if now is None or now.digest != note.reflects:
+            self.refused.append(f"{stem}: {note.head['name']} ({_CHANGED})")
+            return
+        right = {key: value for key, value in head.items() if value != now.head[key]}
+        before, after = now.head["fields"], right.pop("fields", now.head["fields"]) or {}
+        right |= {key: value for key, value in after.items() if before.get(key) != value}
+        fixed = {"type", "aliases", "tags"} & right.keys() | before.keys() - after.keys()
+        self.refused.extend(
+            f"{stem}: {each} (cannot be edited in a note)" for each in sorted(fixed)
+        )
+        reason = {"of": note.id, "says": "Edited in a note."}
+        for key in (each for each in right if each not in fixed):
+            claim = {"kind": "correction", "field": key, "value": right[key], **reason}
+            self._add(stem, claim)

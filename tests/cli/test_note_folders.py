@@ -1,0 +1,199 @@
+"""A space as a folder of notes: `canonry export markdown`, and its edits with `import notes`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.cli.note_folder import EVERYONE, INDEX, Note, NoteFolder, plain, read_note, stems_of
+from canonry.values.errors import InvalidInput
+from tests.cli.run import Done, canonry
+
+PLAIN = {"CANONRY_RECALL_EMBEDDER": "none"}
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+PUBLIC = (
+    {"kind": "entity", "name": "Hilde", "type": "character", "says": "Keeps the light.\n\n- day"},
+    {"kind": "entity", "name": "Old Mill", "type": "location", "fields": {"built": 1812}},
+    {"kind": "fact", "says": "Hilde fears the sea.", "about": ["Hilde"]},
+    {"kind": "fact", "says": "Hilde keeps a spare key.", "about": ["Hilde"]},
+    {"kind": "relation", "from": "Hilde", "type": "KNOWS", "to": "Old Mill"},
+    {"kind": "state", "of": "Hilde", "tags": ["tired"]},
+)
+SECRET = (
+    {"kind": "entity", "name": "old mill keeper", "type": "character", "says": "A smuggler."},
+    {"kind": "fact", "says": "Hilde is the heir.", "about": ["Hilde"]},
+    {"kind": "relation", "from": "old mill keeper", "type": "KNOWS", "to": "Hilde"},
+    {"kind": "state", "of": "Hilde", "tags": ["cursed"]},
+)
+LATER = ({"kind": "entity", "name": "Old Mill Keeper?", "type": "character"},)
+
+
+def on(folder: Path, *words: str) -> Done:
+    return canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
+
+
+def told(folder: Path, claims: Any, said: str) -> None:
+    done = on(folder, "propose", json.dumps(claims), "--said", said, "--space", "Home")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def begun(folder: Path) -> Path:
+    """A folder with a store of a space in which Hilde, a mill and four statements are known."""
+    session = folder / "session.json"
+    session.write_text(json.dumps([{"speaker": "GM", "text": "It rains."}]), encoding="utf-8")
+    assert on(folder, "import", "transcript", str(session), "--universe", "Home").returncode == 0
+    told(folder, PUBLIC, "Everybody knows it.")
+    return folder
+
+
+def exported(folder: Path, name: str, *words: str) -> Path:
+    done = on(folder, "export", "markdown", str(folder / name), "--space", "Home", *words)
+    assert done.returncode == 0, done.stderr
+    return folder / name
+
+
+def edited(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return begun(tmp_path_factory.mktemp("notes"))
+
+
+def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
+    notes = exported(home, "same")
+    hilde = (notes / "Hilde.md").read_text(encoding="utf-8")
+    assert "\n# Hilde\n\nKeeps the light.\n\n- day\n\n## Facts\n\n- Hilde fears the sea. ^" in hilde
+    assert "\n- KNOWS [[Old Mill]] ^canon-" in hilde
+    assert "[[Hilde]]" in (notes / "Index.md").read_text(encoding="utf-8")
+    before = on(home, "export").stdout
+
+    done = on(home, "import", "notes", str(notes))
+
+    assert (done.returncode, done.stdout) == (0, "nothing changed\n")
+    assert on(home, "export").stdout == before
+
+
+def test_edits_become_proposals_that_are_judged(tmp_path: Path) -> None:
+    notes = exported(begun(tmp_path), "notes")
+    key, sea = re.search(r"- Hilde fears.*\n", (notes / "Hilde.md").read_text()), "the sea"
+    assert key is not None
+    edited(notes / "Hilde.md", ("a spare key", "two keys"), (key[0], ""))
+    edited(notes / "Old Mill.md", ("## Facts", "A ruin.\n\n## Facts"), ("1812", "1813"))
+    with (notes / "Hilde.md").open("a", encoding="utf-8") as file:
+        file.write("- Hilde sails.\n- FEARS [[Bo]]\n")
+    (notes / "Bo.md").write_text("---\ntype: character\n---\nA boy.\n", encoding="utf-8")
+    before = on(tmp_path, "export").stdout
+
+    planned = on(tmp_path, "import", "notes", str(notes), "--dry-run")
+    assert planned.returncode == 0
+    assert planned.stdout.count("would propose") == 7
+    assert on(tmp_path, "export").stdout == before
+    done = json.loads(on(tmp_path, "import", "notes", str(notes), "--json").stdout)
+
+    assert [each["accepted"] for each in done["replies"]] == [1] * 7
+    assert done["refused"] == []
+    after = (exported(tmp_path, "after") / "Hilde.md").read_text(encoding="utf-8")
+    assert sea not in after
+    for line in ("- Hilde keeps two keys. ^", "- Hilde sails. ^", "- FEARS [[Bo]] ^"):
+        assert line in after
+    mill = (tmp_path / "after" / "Old Mill.md").read_text(encoding="utf-8")
+    assert "built: 1813" in mill
+    assert "\n# Old Mill\n\nA ruin.\n" in mill
+    assert "A boy." in (tmp_path / "after" / "Bo.md").read_text(encoding="utf-8")
+
+    edited(notes / "Hilde.md", ("two keys", "nine keys"), ("- tired", "- awake"))
+    again = on(tmp_path, "import", "notes", str(notes))
+    assert again.returncode == 1
+    assert "not proposed: Hilde: tags (cannot be edited in a note)\n" in again.stdout
+    line = "not proposed: Hilde: Hilde keeps nine keys. (changed since the export)"
+    assert line in again.stdout.splitlines()
+
+
+def test_a_secret_changes_no_byte_for_those_who_may_not_know_it(tmp_path: Path) -> None:
+    texts = []
+    for name, secret in (("twin", ()), ("told", SECRET)):
+        (tmp_path / name).mkdir()
+        folder = begun(tmp_path / name)
+        if secret:
+            told(folder, [{**each, "for": ["gm"]} for each in secret], "A secret.")
+        told(folder, LATER, "A keeper came.")
+        notes, known = exported(folder, "notes"), dict[str, str]()
+
+        def number(found: re.Match[str], known: dict[str, str] = known) -> str:
+            return known.setdefault(found[0], f"id-{len(known)}")
+
+        files = {each.name: each.read_text(encoding="utf-8") for each in sorted(notes.iterdir())}
+        texts.append({each: UUID.sub(number, text) for each, text in files.items()})
+    assert texts[0] == texts[1]
+    assert set(texts[0]) == {"GM.md", "Hilde.md", "Index.md", "Old Mill Keeper-.md", "Old Mill.md"}
+
+    all_of_it = exported(tmp_path / "told", "gm", "--as", "gm")
+    assert "heir" in (all_of_it / "Hilde.md").read_text(encoding="utf-8")
+    assert (all_of_it / "old mill keeper.md").exists()
+    edited(all_of_it / "Hilde.md", ("is the heir", "is the last heir"))
+    assert on(tmp_path / "told", "import", "notes", str(all_of_it)).returncode == 0
+    again = exported(tmp_path / "told", "again")
+    assert not [each for each in again.iterdir() if "heir" in each.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("type: character", "type: [x", 3),
+        ("type: character", "type: &a x\nlist: *a", 2),
+        ("---\n\n# Hilde", "\n# Hilde", 1),
+        ("## Facts\n", "", None),
+    ],
+)
+def test_a_damaged_note_is_named_with_its_line(
+    home: Path, tmp_path: Path, old: str, new: str, line: int | None
+) -> None:
+    notes = exported(home, str(tmp_path / "notes"))
+    edited(notes / "Hilde.md", (old, new))
+    done = on(home, "import", "notes", str(notes))
+    assert done.returncode == 2
+    assert f"Hilde.md, line {line or ''}" in done.stderr
+
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=12).filter(plain)
+NAMED = st.lists(NAMES | st.sampled_from(["con", "A", "a", "..", "a/b", "index", "é"]), max_size=6)
+
+
+@given(NAMED, st.lists(NAMES, min_size=1, max_size=3), st.dictionaries(NAMES, NAMES))
+def test_every_note_is_read_as_it_was_written(
+    names: list[str], texts: list[str], fields: dict[str, str]
+) -> None:
+    stems = list(stems_of([*names, "x" * 300, "😀" * 300]))
+    assert len({each.casefold() for each in (*stems, INDEX)}) == len(stems) + 1
+    for stem in stems:
+        assert not re.search(r'[<>:"/\\|?*\x00-\x1f]|^[ .]|[ .]$|(?i:^con$)', stem)
+        assert len(f"{stem}.md".encode()) <= 255
+    lines = {f"{n:08x}-0000-4000-8000-000000000000": plain(text) for n, text in enumerate(texts)}
+    told = "\n".join(" ".join(each.split()) for each in texts).strip()
+    head = {"type": "x", "aliases": texts, "tags": [], "fields": fields, "description": told}
+    notes = {INDEX: Note(head={"name": "Home", "description": ""}, lines={})}
+    notes |= {
+        stem: Note(head={**head, "name": plain(name)}, lines=lines, id="i")
+        for stem, name in zip(stems, names, strict=False)
+    }
+    folder = NoteFolder(space="s", reader=EVERYONE, notes=notes)
+    for stem, text in folder.texts:
+        read = read_note(text, f"{stem}.md")
+        assert read.lines == notes[stem].lines
+        assert list(read.lines) == read.listed
+        assert stem == INDEX or (read.head, read.reflects) == (notes[stem].head, read.digest)
+
+
+def test_a_note_without_an_end_of_its_front_matter_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"a\.md, line 1: the front matter has no end"):
+        read_note("---\ntype: x\n", "a.md")
