@@ -1,10 +1,10 @@
 """Random plots told through the tools: every reading is that of the model of what holds.
 
 Left out, because they do not agree: stories without any time (a read at such a scene shows every
-dated fact), two values of one subject without times, divorces (each also ends the state of being
-married to another), and a value that is told again for a later time before its end in between is
-told. Of two values that never change, a public and a secret one, game masters see both, where the
-model chooses.
+dated fact), a value without a time beside one of a scene, divorces (each also ends the state of
+being married to another), and a value that is told again for a later time before its end in
+between is told. Of two values that never change, a public and a secret one, game masters see both,
+where the model chooses.
 """
 
 from dataclasses import replace
@@ -58,8 +58,8 @@ def draw_dated(
         if not is_clear(drawn, told, scene):
             continue
         sides = {drawn.subject, drawn.value}
-        open_times = [one for one in told if one.span is None and sides & {one.subject, one.value}]
-        untimed = timeless and not open_times and random.random() < 0.3
+        in_scenes = [one for one in told if one.scene and sides & {one.subject, one.value}]
+        untimed = timeless and not in_scenes and random.random() < 0.3
         plain = replace(
             drawn,
             span=None if scene or untimed else (year + 0.25, year + 0.25),

@@ -258,3 +258,23 @@ async def test_a_pronoun_means_the_only_one_whom_the_words_do_not_name(
     reply = await home.told(later)
 
     assert bool(grades(reply)) is flagged
+
+
+@pytest.mark.parametrize("first", ["words", "relation"])
+@pytest.mark.parametrize("second", ["words", "relation"])
+async def test_a_second_value_without_a_time_needs_a_time_in_either_form(
+    first: str, second: str
+) -> None:
+    home = await talk(Ana="character", Bo="character", Key="object")
+
+    def owner(name: str, form: str, **when: str) -> dict[str, object]:
+        if form == "relation":
+            return relation(name, "OWNS", "Key", **when)
+        return fact(f"{name} owns the Key", about=[name, "Key"], **when)
+
+    await home.told("So.", owner("Ana", first))
+    refused = await home.told("So.", owner("Bo", second))
+    changed = await home.told("So.", owner("Bo", second, when="2026-03-02"))
+
+    assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+    assert verdict(changed) == "accepted"

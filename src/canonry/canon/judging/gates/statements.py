@@ -115,11 +115,11 @@ def _is_order_unknown(
         return False
     if thing is None or thing.authority is not by.authority or held.attribute != claim.attribute:
         return False
-    one, other = _sources(by.evidence, view), _sources(thing.evidence, view)
+    one, other = sources_of(by.evidence, view), sources_of(thing.evidence, view)
     return bool(one) and bool(other) and one.isdisjoint(other)
 
 
-def _sources(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
+def sources_of(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
     """Return the documents, the speakers and the other items that evidence names."""
     cited = [view.cited(each.ref) for each in evidence]
     members = ("source_id", "entity_id", "speaker", "id")

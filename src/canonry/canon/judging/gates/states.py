@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.clashes import Order
 from canonry.canon.judging.contents import (
     NOBODY,
     Content,
@@ -13,7 +14,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
 )
 from canonry.canon.judging.gates.kit import Objection, Weight, gate
-from canonry.canon.judging.gates.statements import objections_to
+from canonry.canon.judging.gates.statements import objections_to, order_of, sources_of
 from canonry.canon.judging.known_things import restated
 from canonry.canon.judging.relation_lines import (
     RelationLine,
@@ -202,11 +203,20 @@ def functional_relation(
             weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
             said = f"{line.same.id} is the same relation with other properties"
             yield _object_to(line.same, weight, said, line.same.authority)
-        for relation, weight in _rivals_in(line) if kind.one_target or kind.one_origin else ():
+        for relation, told in _rivals_in(line) if kind.one_target or kind.one_origin else ():
             whose = start if relation.from_id in family_of(start) else end
+            weight = Weight.CONTRADICTS if _is_order_missing(candidate, relation, view) else told
             held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
             said = f"{whose.name} can have one {relation.rel_type} at a time: {relation.id} {held}"
             yield _object_to(relation, weight, said, word_behind(line, relation))
+
+
+def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView) -> bool:
+    """Tell whether one source gives two values outside of scenes, and a time of neither."""
+    now, said = candidate.moment, relation.moment
+    one, other = (sources_of(each.evidence, view) for each in (candidate.proposal, relation))
+    apart = bool(one) and bool(other) and one.isdisjoint(other)
+    return now.place.scene == 0 and order_of(now, said) is Order.ONE and not apart
 
 
 def _lines_told(
