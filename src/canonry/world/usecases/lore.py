@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -18,10 +18,9 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.usecases.find_passages import FoundPassage, find_passages
 from canonry.values.errors import Conflict, InvalidInput, NotSupported
-from canonry.values.moments import Instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
-from canonry.world.domain.atlas import Lore, checked_key, lore_id_of
+from canonry.world.domain.atlas import Lore, LoreVersion, checked_key, lore_id_of
 from canonry.world.domain.checks import VERSIONS_MAX, person_of
 from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, objections
 from canonry.world.models.services import WorldServices
@@ -48,6 +47,8 @@ async def record_lore(
             `lore.type-fixed`.
     """
     checked_key(key, path="/factId")
+    version = LoreVersion(fields=fields)
+    lore = Lore(key=key, lore_type=lore_type, versions=(version,), archived=archived)
 
     async def write(draft: WorldDraft) -> None:
         old = await draft.find(lore_id_of(world.space, key))
@@ -55,7 +56,7 @@ async def record_lore(
         if expected not in {None, latest}:
             message = f"The latest version is {latest}. Read it and send it as expectedVersion."
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
-        await _write_version(draft, key, lore_type, latest + 1, fields, archived=archived)
+        await _write_version(draft, lore, latest + 1, version)
 
     said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return int(said.fields[f"{PROPERTY_PREFIX}version"])
@@ -79,50 +80,36 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
             message = f"Version {number} already has other fields. Add a later version."
             raise Conflict("lore.version-differs", message, key=lore.key, version=number)
         return False
-    await _write_version(
-        draft,
-        lore.key,
-        lore.lore_type,
-        number,
-        version.fields,
-        archived=lore.archived and number == len(lore.versions),
-        at=None if version.tick is None else instant_of(checked_tick(version.tick, path="/tick")),
-    )
+    latest = replace(lore, archived=lore.archived and number == len(lore.versions))
+    await _write_version(draft, latest, number, version)
     return True
 
 
-async def _write_version(
-    draft: WorldDraft,
-    key: str,
-    lore_type: LoreType,
-    version: int,
-    fields: Mapping[str, Any],
-    *,
-    archived: bool,
-    at: Instant | None = None,
-) -> None:
-    if not fields:
+async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: LoreVersion) -> None:
+    if not version.fields:
         message = "Give at least one field."
         raise InvalidInput("lore.empty", message, path="/fields")
-    if version > VERSIONS_MAX:
+    if number > VERSIONS_MAX:
         message = f"A fact has at most {VERSIONS_MAX} versions. Create another fact."
         raise InvalidInput("lore.too-many-versions", message, path="/factId")
-    lore_id = lore_id_of(draft.space, key)
-    name = str(fields.get("name") or key)
-    values: dict[str, Any] = {"version": version, "fields": dict(fields), "archived": archived}
-    moment, draft.at = draft.at, draft.at if at is None else at
-    if version == 1:
-        first = {"key": key, "lore_type": str(lore_type), **values}
+    lore_id, fields = lore_id_of(draft.space, lore.key), dict(version.fields)
+    name = str(fields.get("name") or lore.key)
+    values: dict[str, Any] = {"version": number, "fields": fields, "archived": lore.archived}
+    moment = draft.at
+    if version.tick is not None:
+        draft.at = instant_of(checked_tick(version.tick, path="/tick"))
+    if number == 1:
+        first = {"key": lore.key, "lore_type": str(lore.lore_type), **values}
         await draft.declare(
             lore_id, WorldType.LORE_FACT, name=name, description="", properties=first
         )
     else:
         old = await draft.find(lore_id)
-        if old is not None and old.properties.get("lore_type") != lore_type:
+        if old is not None and old.properties.get("lore_type") != lore.lore_type:
             message = "The type of a lore fact cannot change. Create another fact."
             raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
         seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
-        draft.observe(lore_id, {"name": name, **seen}, label=f"/{version}")
+        draft.observe(lore_id, {"name": name, **seen}, label=f"/{number}")
     draft.at = moment
 
 
