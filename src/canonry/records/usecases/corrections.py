@@ -189,10 +189,20 @@ async def correct_field(
         return Change(entries=entries, reads=reads, found=stands)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
-    found = await found_by(receipt, prepare)
-    words = receipt.made(ObservationDraft) if receipt.found is None else ()
-    ids = [e.id for e in words if isinstance(e, ObservationDraft) and e.correction]
-    return replace(found, observation_id=ids[0], existing=False) if ids else found
+    if receipt.found is not None:
+        return receipt.found
+    # An earlier call with this idempotency key made the correction.
+    root = await require(canon, inner, Entity, correction.entity_id)
+    made = [each for each in receipt.made(ObservationDraft) if isinstance(each, ObservationDraft)]
+    word = next(each for each in made if each.correction)
+    name, value = next(iter(word.fields.items()), (correction.field, correction.value))
+    return Corrected(
+        observation_id=word.id,
+        entity_id=root.id,
+        field=name.removeprefix(PROPERTY_PREFIX),
+        value=value,
+        existing=False,
+    )
 
 
 async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
