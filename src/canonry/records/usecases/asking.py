@@ -167,8 +167,13 @@ async def _read_anew(canon: Canon, account: Account, table: RecordTable) -> None
     # Include merged entities: otherwise a merge during the scan would shift the pages.
     query = EntityQuery(spaces=spaces, include_merged=True)
     anew = RecordTable()
+    some: list[Entity] = []
     async for entity in every_match(canon.state.entities, query):
-        await _put(canon, account, anew, (entity,))
+        some.append(entity)
+        if len(some) == _TOGETHER:
+            await _put(canon, account, anew, some)
+            some = []
+    await _put(canon, account, anew, some)
     table.rows, table.schemas = anew.rows, anew.schemas
 
 
