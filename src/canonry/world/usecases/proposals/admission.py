@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from typing_extensions import override
@@ -191,8 +192,9 @@ async def propose(
     A refusal is an answer. Without a `player` it is proposed on behalf of the world.
     """
     read = read_proposal(player, sent, canon.clock.now())
+    refuse = partial(_refuse, canon, caller, world, player=player, sent=sent)
     if isinstance(read, Rejection):
-        return await _refuse(canon, caller, world, read, player=player, sent=sent)
+        return await refuse(read)
     oldest = canon.clock.now() - _LEFT_BEHIND
     if any(at < oldest for at in (await lately_admitted(canon, world.space)).pending.values()):
         await settle(canon, caller, world)
@@ -200,10 +202,7 @@ async def propose(
         known = await _admit(canon, caller, world, read, sent=sent, due=due)
     except _StoppedError as stopped:
         if isinstance(stopped.verdict, Rejection):
-            refused = stopped.verdict
-            return await _refuse(
-                canon, caller, world, refused, player=player, sent=sent, proposed=read
-            )
+            return await refuse(stopped.verdict, proposed=read)
         _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
         return await _answer(canon, world.space, read, stopped.verdict)
     except Unavailable:
