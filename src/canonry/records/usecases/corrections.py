@@ -51,7 +51,7 @@ from canonry.records.usecases.records import (
     first_entities,
 )
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
-from canonry.records.usecases.snapshots import TracedField, trace_field
+from canonry.records.usecases.snapshots import TracedField, addressed, trace_field
 from canonry.values.errors import CanonryError, InvalidInput, NotFound
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, ObservationId, SourceId
@@ -154,13 +154,8 @@ async def correct_field(
         _require_order(root, schema, right)
         corrected = partial(Corrected, entity_id=root.id, field=right.name, value=right.value)
         before, own = _standing(root, right), _standing(alone(entity), right)
-        reads = frozenset(
-            (
-                thing_key(correction.entity_id),
-                thing_key(root.id),
-                schemas_key(account.space, entity.entity_type),
-            )
-        )
+        reads = frozenset(map(thing_key, (correction.entity_id, root.id)))
+        reads |= {schemas_key(account.space, entity.entity_type)}
         stood = [
             held and (held.value["value"] if right.spec is None else held.value)
             for held in (before, own)
@@ -205,12 +200,6 @@ async def correct_field(
     )
 
 
-async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
-    """Return the entity with this id, even if it was merged, because it keeps the correction."""
-    found = await canon.within(root.space).thing(entity_id)
-    return found if isinstance(found, Entity) else root
-
-
 async def _naming(
     canon: Canon, account: Account, schema: EntitySchema, right: _Right, source: SourceDraft
 ) -> RecordReading:
@@ -225,12 +214,8 @@ async def _naming(
     pace = Pace(progress=no_progress, total=0)
     return RecordReading(
         statement=statement,
-        run_id=None,
         assertions=(said,),
         companions=await companions_named(account, readers, (said,), pace),
-        registered=(),
-        reads=frozenset(),
-        again=False,
     )
 
 

@@ -65,11 +65,12 @@ from canonry.records.domain.assertions import (
     reason_of,
 )
 from canonry.records.domain.interpretations import NAME_MAX
-from canonry.records.usecases.corrections import addressed, own_word, source_of_word
+from canonry.records.usecases.corrections import own_word, source_of_word
 from canonry.records.usecases.record_entities import Duplicate, SideEvidence
 from canonry.records.usecases.records import first_entities
 from canonry.records.usecases.relationships import leads_to
 from canonry.records.usecases.schemas import schemas_for
+from canonry.records.usecases.snapshots import addressed
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId, NewId, RelationId, SpaceId
 from canonry.values.json_values import folded

@@ -142,12 +142,12 @@ class RecordReading:
     """
 
     statement: SourceStatement
-    run_id: RunId | None
+    run_id: RunId | None = None
     assertions: tuple[Assertion, ...]
     companions: Mapping[int, tuple[tuple[str, Assertion], ...]]
-    registered: tuple[EntitySchema, ...]
-    reads: frozenset[str]
-    again: bool
+    registered: tuple[EntitySchema, ...] = ()
+    reads: frozenset[str] = frozenset()
+    again: bool = False
     heavier: bool = False
 
 
@@ -210,18 +210,14 @@ def _numbered(
     readers: dict[str, KeyReader] = {}
     numbered: list[Found] = []
     for record in records:
-        kind = type_named(record.entity_type)
-        if record.occurrence == 1 or OCCURRENCE in record.fields:
-            numbered.append(record)
-            continue
-        if kind not in readers:
-            schema = schemas.get(kind) or derive_schema(account.space, kind, [record.fields])
-            readers[kind] = KeyReader(schema)
-        if readers[kind].identities(record.fields):
-            numbered.append(record)
-        else:
-            fields = {**record.fields, OCCURRENCE: record.occurrence}
-            numbered.append(replace(record, fields=fields))
+        kind, fields = type_named(record.entity_type), record.fields
+        if record.occurrence != 1 and OCCURRENCE not in fields:
+            if kind not in readers:
+                schema = schemas.get(kind) or derive_schema(account.space, kind, [fields])
+                readers[kind] = KeyReader(schema)
+            if not readers[kind].identities(fields):
+                fields = {**fields, OCCURRENCE: record.occurrence}
+        numbered.append(record if fields is record.fields else replace(record, fields=fields))
     return numbered
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import account_of, read_by, require_readable
+from canonry.canon.session.lookup import account_of, require_readable
 from canonry.canon.session.paging import first_items
 from canonry.log.entries import Thing
 from canonry.log.items.entities import NEVER_SEEN, Entity
@@ -60,7 +60,7 @@ async def read_snapshot(
     (root,) = await require_readable(canon, caller, Entity, (entity_id,))
     then = root
     if at is not None or known_at is not None:
-        then = await _back_then(canon, caller, entity_id, root, at=at, known_at=known_at)
+        then = await _back_then(canon, entity_id, root, at=at, known_at=known_at)
     account, asked = account_of(caller), at if at is not None else known_at
     schema = schema_of(await schemas_for(canon, account, (then,), at=asked), account, then)
     return SnapshotRead(
@@ -73,13 +73,7 @@ async def read_snapshot(
 
 
 async def _back_then(
-    canon: Canon,
-    caller: Caller,
-    entity_id: str,
-    root: Entity,
-    *,
-    at: Instant | None,
-    known_at: Instant | None,
+    canon: Canon, entity_id: str, root: Entity, *, at: Instant | None, known_at: Instant | None
 ) -> Entity:
     until = min(each for each in (at, known_at) if each is not None)
     position = await canon.ledger.position_at(root.space, until)
@@ -88,9 +82,7 @@ async def _back_then(
     given = past.get(entity_id)
     moved = given.merged_into if isinstance(given, Entity) else None
     if moved is None:
-        now = await read_by(canon, caller).thing(entity_id)
-        owner = now if isinstance(now, Entity) else root
-        before = given
+        owner, before = await addressed(canon, root, entity_id), given
     else:
         past |= await sight.things_as_known_at((moved,), position)
         owner, before = root, past.get(moved)
@@ -117,6 +109,12 @@ async def _back_then(
         raise Unavailable("entity.too-long", message, id=owner.id)
     counted = [each for each in seen if each.position <= limit and each.seen_at <= at]
     return seen_also(_blank(owner), counted)
+
+
+async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
+    """Return the entity with this id, even if it was merged, because it keeps what it was told."""
+    found = await canon.within(root.space).thing(entity_id)
+    return found if isinstance(found, Entity) else root
 
 
 def _blank(entity: Entity) -> Entity:

@@ -37,7 +37,6 @@ from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
 from canonry.readmodels.ports.view import Upkeep
 from canonry.records.usecases import relationships
-from canonry.records.usecases.corrections import addressed
 from canonry.records.usecases.identity import DIFFERENT_FROM, Merged
 from canonry.records.usecases.record_entities import NAMED_ONLY
 from canonry.records.usecases.relationships import (
@@ -49,6 +48,7 @@ from canonry.records.usecases.relationships import (
     stands,
 )
 from canonry.records.usecases.schemas import schemas_for
+from canonry.records.usecases.snapshots import addressed
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import narrowed
 from canonry.values.ids import (
