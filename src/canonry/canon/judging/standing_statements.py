@@ -209,12 +209,12 @@ def timed(one: Statement, moment: Moment) -> Statement:
 def states_of(said: Iterable[Statement], view: SliceView) -> tuple[StateSaid, ...]:
     """Return the states that begin, end or follow from statements; each once.
 
-    Only words of change and of consequence count: somebody who was killed is dead. A state that a
-    fact only mentions stays with the fact.
+    Only words of change and of consequence count, and death: somebody who was killed is dead. Any
+    other state that a fact only mentions stays with the fact.
     """
     found: dict[tuple[str, str], StateSaid] = {}
     for one in said:
-        changes = one.phase in {Phase.BEGINS, Phase.ENDS} or one.implied
+        changes = one.phase in {Phase.BEGINS, Phase.ENDS} or one.implied or one.value == "dead"
         if not changes or one.held is None or one.qualifiers or one.quantifier or one.when:
             continue
         entity = entity_of(view, one.subject)
