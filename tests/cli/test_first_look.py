@@ -96,7 +96,7 @@ def test_a_shell_completes_commands_and_the_words_that_they_take() -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
-    assert asked("pro") == ["plain,proposals"]
+    assert asked("pro") == ["plain,propose", "plain,proposals"]
     assert asked("decide", "re") == ["plain,reject", "plain,retcon", "plain,reveal", "plain,read"]
 
 

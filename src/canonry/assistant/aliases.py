@@ -30,8 +30,8 @@ def understood(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
     Names and values without an entry stay as they are, and are refused later.
     """
-    named = _named(mended(arguments, schema), schema)
-    return dict(mended(named, schema))
+    named = _named(mended(arguments, schema, listed=True), schema)
+    return dict(mended(named, schema, listed=True))
 
 
 def _named(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -114,4 +114,4 @@ def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:
     """
     rest = {name: value for name, value in claim.items() if name != "kind"}
     named = _renamed(rest, (*_MEMBERS[claim["kind"]], *_ALWAYS))
-    return {"kind": claim["kind"], **mended(named, _CLAIM)}
+    return {"kind": claim["kind"], **mended(named, _CLAIM, listed=True)}

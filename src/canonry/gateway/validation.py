@@ -1,8 +1,7 @@
 """Check arguments against the compiled schema of a tool, and fill in defaults.
 
-Unambiguous mistakes of models are corrected: null for an optional argument, a number, list or
-object written as a text, one value for a list, and a list with one value for this value. A toolset
-may correct more. An exact schema corrects nothing.
+Two unambiguous mistakes of models are corrected: null for an optional argument, and a number in a
+text where the schema wants a number. A toolset may correct more. An exact schema corrects nothing.
 """
 
 import json
@@ -127,36 +126,41 @@ def _is_instant(text: str) -> bool:
     return True
 
 
-def mended(value: Any, schema: Any) -> Any:
-    """Return the value without superfluous nulls, and in the type that the schema has."""
+def mended(value: Any, schema: Any, *, listed: bool = False) -> Any:
+    """Return the value without superfluous nulls, and with numbers for numeric texts.
+
+    With `listed`, one value becomes a list or leaves it, and booleans and JSON in texts are read.
+    """
     if not isinstance(schema, Mapping):
         return value
     kind = schema.get("type")
     if isinstance(value, str) and isinstance(kind, str) and kind != "string":
-        value = _read(value, kind)
-    inner = schema.get("items")
+        value = _read(value, kind, listed=listed)
+    inner = schema.get("items") if listed else None
     if kind == "array" and isinstance(inner, Mapping) and not isinstance(value, list):
         value = [value] if isinstance(value, _TYPES.get(inner.get("type", "string"), ())) else value
-    if kind == "string" and isinstance(value, list) and len(value) == 1:
+    if listed and kind == "string" and isinstance(value, list) and len(value) == 1:
         value = value[0] if isinstance(value[0], str) else value
     if isinstance(value, list):
-        return [mended(each, schema.get("items")) for each in value]
+        return [mended(each, schema.get("items"), listed=listed) for each in value]
     properties = schema.get("properties")
     if not isinstance(value, dict) or not isinstance(properties, Mapping):
         return value
     required = schema.get("required", ())
     return {
-        name: mended(each, properties.get(name))
+        name: mended(each, properties.get(name), listed=listed)
         for name, each in value.items()
         if each is not None or name in required or _takes_null(properties.get(name))
     }
 
 
-def _read(text: str, kind: str) -> Any:
+def _read(text: str, kind: str, *, listed: bool) -> Any:
     """Return a text as the number, boolean, list or object that it writes, if it does."""
     if kind in _NUMBERS:
         form, number = _NUMBERS[kind]
         return number(text) if form.fullmatch(text) else text
+    if not listed:
+        return text
     if kind == "boolean":
         return {"true": True, "false": False}.get(text.casefold(), text)
     try:
