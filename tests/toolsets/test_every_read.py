@@ -88,6 +88,9 @@ QUIET: Mapping[str, str] = {
     "/map": _ATLAS,
     "/api/proposals/{id}": _ATLAS,
     **dict.fromkeys(("/api/prompts", "/api/prompts/{id}"), "templates come with the program"),
+    **dict.fromkeys(
+        ("/api/v1/tools", "/api/v1/openapi.json"), "the tools come with the program, too"
+    ),
     "/api/telemetry/ai-usage": "it tells numbers of calls",
     "/enter": "it lets visitors in",
     "/page/{id}/{number}": "it draws pages of files, which an account has",

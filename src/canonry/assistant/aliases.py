@@ -91,7 +91,8 @@ def _claim(claim: Any, schema: Schema) -> Any:
     if "kind" not in claim and str(rest.get("type")).casefold() in _MEMBERS:
         word = rest.pop("type").casefold()
     named = _renamed(rest, schema["properties"])
-    kind = word if "kind" in claim or word in _MEMBERS else _shown_by(named)
+    shown = next((each for sign, each in _SIGNS.items() if sign in named), None)
+    kind = word if "kind" in claim or word in _MEMBERS else shown
     if kind not in _MEMBERS:
         return claim
     made = claim_by_kind({"kind": kind, **rest})
@@ -101,10 +102,6 @@ def _claim(claim: Any, schema: Schema) -> Any:
     more = {name: made.pop(name) for name in own}
     fields = made.get("fields", {})
     return {**made, "fields": {**more, **fields}} if more and isinstance(fields, dict) else made
-
-
-def _shown_by(members: Mapping[str, Any]) -> str | None:
-    return next((kind for sign, kind in _SIGNS.items() if sign in members), None)
 
 
 def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:

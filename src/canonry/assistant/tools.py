@@ -47,6 +47,7 @@ def canon_tool(
         run=_within_limit(run) if "limit" in entry.get("shared", ()) else run,
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
+        asks=entry.get("asks", False),
         limits=limits,
         mend=understood,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
@@ -222,8 +223,10 @@ class Audit:
 
         The message is left out, because the message of an unknown exception may quote anything.
         """
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [f"{_module(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+        places = [
+            f"{'/'.join(Path(each.filename).parts[-3:])}:{each.lineno} {each.name}"
+            for each in traceback.extract_tb(error.__traceback__)
+        ]
         line = {
             "event": "incident",
             "incident": incident,
@@ -232,10 +235,6 @@ class Audit:
             "trace": places[-12:],
         }
         self.tell(line)
-
-
-def _module(filename: str) -> str:
-    return "/".join(filename.replace("\\", "/").rsplit("/", 3)[-3:])
 
 
 class CallCounter:

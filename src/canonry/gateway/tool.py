@@ -84,7 +84,8 @@ class Tool:
     server's, but no call takes longer than the operator allows; `per_minute` is the published rate
     per user. `app` is the resource that shows its replies, in clients that can. `published` are the
     arguments of a server for the contract alone. With `exact`, a value of another type is refused
-    and not converted. `mend` returns wrong arguments in the words of the schema.
+    and not converted. `mend` returns wrong arguments in the words of the schema. A tool that `asks`
+    lets its user name what a call lacks, where the client can show a form.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Tool:
     consistency: str | None = None
     deterministic: bool | None = None
     app: str | None = None
+    asks: bool = False
     published: PublishedArguments | None = None
     exact: bool = False
     mend: Callable[[Arguments, Schema], dict[str, Any]] | None = None

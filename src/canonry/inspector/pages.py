@@ -135,8 +135,8 @@ async def page_picture(visit: Visit) -> Response:
     if not (number.isascii() and number.isdecimal() and len(number) < 6):  # noqa: PLR2004
         return visit.draw("lost.html", 404)
     boxes = [box for each in visit.request.query_params.getlist("box") if (box := _box(each))]
-    drawn = await visit.show("get", picture, of=params["id"], page=int(number), boxes=boxes)
-    return Response(drawn.data, media_type=drawn.media_type)
+    drawn, kind = await visit.show("get", picture, of=params["id"], page=int(number), boxes=boxes)
+    return Response(drawn, media_type=kind)
 
 
 def _box(text: str) -> list[float]:
@@ -254,15 +254,14 @@ async def propose(visit: Visit) -> Response:
     for name in _CLAIMED.get(kind, ()):
         if text := _first(form, name).strip():
             claim[name] = [each.strip() for each in text.split("\n")] if name == "about" else text
-    said = _first(form, "said").strip() or " ".join(
-        _first(form, name).strip() for name in _CLAIMED.get(kind, ()) if name in _WORDED
-    )
+    words = " ".join(claim[name] for name in _WORDED if name in claim)
+    said = _first(form, "said").strip() or words
     told = await visit.call("propose", claims=[claim], said=said, space=space)
     place = await visit.show("find", one_place, space=space)
     return visit.draw("proposed.html", told=told, claim=claim, space=place, back=back_to(form))
 
 
-_WORDED: Final = frozenset({"name", "says", "from", "type", "to", "value"})
+_WORDED: Final = ("name", "from", "type", "to", "says", "value")
 
 _RULINGS: Final = ("judge", "accept", "reject", "waive", "retcon", "end")
 VERDICTS: Final = (*_RULINGS, "merge", "separate", "split")

@@ -92,10 +92,6 @@ class SessionModel(ClientModel):
     async def ask(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
-        exchange = _CALLING.get()
-        session = None if exchange is None else exchange.context.session
-        if exchange is None or session is None or not session.check_client_capability(_SAMPLING):
-            raise _no_model()
         prompt = types.SamplingMessage(
             role="user", content=types.TextContent(type="text", text=question)
         )
@@ -104,51 +100,85 @@ class SessionModel(ClientModel):
                 messages=[prompt], system_prompt=system, temperature=temperature, max_tokens=tokens
             )
         )
-        if exchange.context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return _said(_answered(exchange, request))
-        if not session.can_send_request:
-            raise _no_model()
-        about = ServerMessageMetadata(related_request_id=exchange.context.request_id)
+        exchange = _CALLING.get()
         try:
-            return _said(
-                await session.send_request(request, types.CreateMessageResult, metadata=about)
-            )
+            answer = await _answered(exchange, _SAMPLING, request, types.CreateMessageResult)
         except MCPError as error:
             message = "The client refused to ask its model. The file is kept. Read it again later."
             raise Unavailable("interpretation.failed", message) from error
+        if isinstance(answer, _ANSWERS) and isinstance(answer.content, types.TextContent):
+            return ClientAnswer(text=answer.content.text, model=answer.model)
+        if answer is not None:
+            message = "The client's model did not answer with text. Repeat the call."
+            raise Unavailable("interpretation.failed", message)
+        if exchange is not None and exchange.asked:
+            message = "The client gets the question. Repeat the call with its model's answer."
+            raise Unavailable(ASKED, message)
+        message = "This client offers no model of its own. Choose another provider."
+        raise NotSupported("interpretation.no-client-model", message)
 
 
-def _answered(exchange: Exchange, request: types.CreateMessageRequest) -> types.InputResponse:
-    """Return the answer that came with the call.
+async def _answered(
+    exchange: Exchange | None,
+    capability: types.ClientCapabilities,
+    request: types.CreateMessageRequest | types.ElicitRequest,
+    reply: type[Any],
+) -> Any:
+    """Return what the client of the call answers to a request; None without an answer.
+
+    From 2026-07-28 on `exchange.asked` has the request then, and the repeated call the answer.
 
     Raises:
-        Unavailable: `interpretation.asked`, if there is none; the exchange then has the question.
+        MCPError: if the client refuses.
     """
-    words = request.model_dump_json(by_alias=True, exclude_none=True)
-    name = f"model-{sha256(words.encode()).hexdigest()[:32]}"
-    answer = exchange.answers.get(name)
-    if answer is None:
-        exchange.asked[name] = request
-        raise Unavailable(
-            ASKED, "The client gets the question. Repeat the call with its model's answer."
-        )
-    return answer
+    session = None if exchange is None else exchange.context.session
+    if exchange is None or session is None or not session.check_client_capability(capability):
+        return None
+    if exchange.context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        words = request.model_dump_json(by_alias=True, exclude_none=True)
+        name = f"{request.method.partition('/')[0]}-{sha256(words.encode()).hexdigest()[:32]}"
+        if name not in exchange.answers:
+            exchange.asked[name] = request
+        return exchange.answers.get(name)
+    if not session.can_send_request:
+        return None
+    about = ServerMessageMetadata(related_request_id=exchange.context.request_id)
+    return await session.send_request(request, reply, metadata=about)
 
 
-def _said(answer: types.InputResponse) -> ClientAnswer:
-    one = answer.content if isinstance(answer, _ANSWERS) else None
-    if isinstance(answer, _ANSWERS) and isinstance(one, types.TextContent):
-        return ClientAnswer(text=one.text, model=answer.model)
-    message = "The client's model did not answer with text. Repeat the call."
-    raise Unavailable("interpretation.failed", message)
+_ELICITING: Final = types.ClientCapabilities(elicitation=types.ElicitationCapability())
+_ASKED_FOR: Final = frozenset({"decide.reason", "name.ambiguous"})
+
+
+async def _completed(
+    exchange: Exchange, error: ErrorBody, tool: Tool, given: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """Return the arguments with the reason, or the one of several items, that the user names.
+
+    Return None if the error asks for neither, or if the client cannot ask or brings no answer.
+    """
+    choices = error.data.get("candidates")
+    if error.data.get("reason") not in _ASKED_FOR:
+        return None
+    value = {"type": "string", **({"enum": list(choices)} if choices else {"minLength": 1})}
+    schema = {"type": "object", "properties": {"answer": value}, "required": ["answer"]}
+    params = types.ElicitRequestFormParams(message=error.message, requested_schema=schema)
+    request, answer = types.ElicitRequest(params=params), None
+    with contextlib.suppress(MCPError):
+        answer = await _answered(exchange, _ELICITING, request, types.ElicitResult)
+    text = (getattr(answer, "content", None) or {}).get("answer")
+    if not text or (choices and text not in choices):
+        return None
+    arguments = tool.mend(given or {}, tool.input_schema) if tool.mend else given or {}
+    name, _, number = error.data["path"].removeprefix("/").partition("/")
+    if not number:
+        return {**arguments, name: text}
+    chosen = text.rpartition(" ")[2].removesuffix(")")  # a candidate ends in its id
+    items = [chosen if n == int(number) else each for n, each in enumerate(arguments[name])]
+    return {**arguments, name: items}
 
 
 _ANSWERS: Final = (types.CreateMessageResult, types.CreateMessageResultWithTools)
-
-
-def _no_model() -> NotSupported:
-    message = "This client offers no model of its own. Choose another provider."
-    return NotSupported("interpretation.no-client-model", message)
 
 
 # Subscriptions: a client that watches a resource is notified when its own view of it changes.
@@ -381,14 +411,17 @@ class Binding:
     async def _call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
         exchange = Exchange(context=ctx, answers=params.input_responses or {})
         last_used = self._alone or self._last_used.setdefault(_connection(ctx), LastUsed())
+        arguments: object = [] if NO_OBJECT in (ctx.params or ()) else params.arguments
+        principal = replace(self._principal(), last_used=last_used)
+        offer = self._gateway.catalogue.tools.get(params.name)
+        report = ctx.session.report_progress  # sends nothing to a client that did not ask
+        call, name = self._gateway.call, params.name
         with calling(exchange):
-            outcome = await self._gateway.call(
-                params.name,
-                [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
-                replace(self._principal(), last_used=last_used),
-                ctx.meta,
-                ctx.session.report_progress,  # send nothing to a client that did not ask
-            )
+            outcome = await call(name, arguments, principal, ctx.meta, report)
+            if outcome.error is not None and offer is not None and offer.thing.asks:
+                given = await _completed(exchange, outcome.error, offer.thing, params.arguments)
+                if given is not None:
+                    outcome = await call(name, given, principal, ctx.meta, report)
         error = outcome.error
         if error is not None and exchange.asked:
             return types.InputRequiredResult(input_requests=exchange.asked)

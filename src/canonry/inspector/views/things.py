@@ -332,22 +332,17 @@ def pieces(text: str, values: Sequence[tuple[str, str]]) -> Sequence[tuple[str, 
     return [each for each in (*found, (text[reached:], ())) if each[0]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnPage:
-    """A picture with its media type."""
+async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> tuple[bytes, str]:
+    """Return a page of the document `of` as PNG with marked `boxes`, or the image that it is.
 
-    data: bytes
-    media_type: str
-
-
-async def picture(canon: Canon, caller: Caller, arguments: Arguments) -> DrawnPage:
-    """Return a page of the document `of` as PNG with marked `boxes`, or the image that it is."""
+    The second value is the media type.
+    """
     desk = await desk_of(canon, caller, arguments, "of")
     source = await desk.thing(arguments["of"], Source, path="/of")
     assert isinstance(source, Source)  # noqa: S101 - the kind was asked for
     boxes = [Box(*each) for each in arguments.get("boxes", ())]
     data = await picture_of(canon, caller, source, arguments["page"], boxes)
-    return DrawnPage(data=data, media_type=_image_type(source) or "image/png")
+    return data, _image_type(source) or "image/png"
 
 
 def _image_type(source: Source) -> str | None:

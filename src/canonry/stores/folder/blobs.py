@@ -51,7 +51,7 @@ class FolderBlobs(Blobs):
 
     @override
     async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(self._digests, after, limit)
+        return await asyncio.to_thread(list, islice(self._names(after), limit))
 
     async def stored_at(self, digest: str) -> float | None:
         """Return when the blob was stored, in seconds since 1970, or None."""
@@ -88,9 +88,6 @@ class FolderBlobs(Blobs):
         except OSError as error:
             raise _fault(error) from error
         return genuine(data, digest)
-
-    def _digests(self, after: str, limit: int) -> Sequence[str]:
-        return list(islice(self._names(after), limit))
 
     def _names(self, after: str) -> Iterator[str]:
         if not self._folder.is_dir():

@@ -235,8 +235,8 @@ def read_roughly(
         raise failed
     if found.counted and start is None:
         message = (
-            "This relative time has no earlier time to count from. Give the scene a time_ref, or "
-            "write the date."
+            "This relative time has no earlier time to count from. Give the scene a time, or write "
+            "the date."
         )
         raise InvalidInput("time.relative-to-nothing", message, path=path)
     if not _FIRST <= found.start <= _LAST:
