@@ -5,7 +5,7 @@ Every test of the modules below that asks for nothing is run once more, each in 
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from threading import Thread
 from typing import Any, TypeVar
@@ -48,6 +48,13 @@ class Lazy(Database):
     async def attempt(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         await self.open()
         return await super().attempt(work)
+
+    @override
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[PgConnection]:
+        await self.open()
+        async with super().connection() as db:
+            yield db
 
 
 def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
