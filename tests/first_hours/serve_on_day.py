@@ -1,6 +1,6 @@
 """`canonry`, as if it were started at an instant: the instant in RFC 3339, then its arguments.
 
-What somebody means by last Monday or in May is another day whenever a test runs; here it is one.
+Words such as `last Monday` mean the same day in each run of the tests, because the clock is set.
 """
 
 import sys

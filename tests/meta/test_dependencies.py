@@ -43,7 +43,7 @@ USED_BY_NAME = frozenset(
 
 MEANING = PROJECT["project"]["optional-dependencies"]["meaning"]
 SERVED_EXTRAS = ("meaning", "mongodb", "neo4j", "opensearch", "postgres", "qdrant", "s3")
-"""What the search by meaning needs, and what servers are asked by, where one is chosen."""
+"""The extras of the search by meaning, and of the servers that an operator may choose."""
 
 
 def name_of(requirement: str) -> str:

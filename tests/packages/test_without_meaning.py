@@ -27,7 +27,7 @@ SERVE: Final = "from canonry.cli import main; main()"
 
 
 def run(code: str, *words: str, given: str, **environment: str) -> tuple[str, str]:
-    """What a process without the extra writes, on standard output and standard error."""
+    """Run a process without the extra; return its standard output and standard error."""
     done = subprocess.run(
         [sys.executable, "-c", LEFT_OUT + code, *words],
         env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},

@@ -1,4 +1,4 @@
-"""What `decide` lacks is asked of the client's user, where the client can show a form."""
+"""`decide` asks the user of a client that shows forms for a reason or for one of several items."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -405,7 +405,7 @@ async def _forget(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     if forgotten is None:
         kinds = (Fact, Event, Relation)
         found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
-        things = [each for each in found if isinstance(each, kinds)]
+        things = list({one.id: one for one in found if isinstance(one, kinds)}.values())
         retcon = Retcon(reason=arguments.get("reason") or _FORGOTTEN, authority=_own_word(desk))
         where = desk.canon, desk.caller, desk.space.id
         forgotten = (await forget_statements(*where, things, retcon)).commit_id

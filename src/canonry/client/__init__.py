@@ -18,6 +18,7 @@ Answer = dict[str, Any]
 
 Str = str | None
 Int = int | None
+"""`Str` and `Int` are arguments that a call may leave out."""
 SoughtKind = Literal["entity", "fact", "event", "relation", "passage", "document", "lore"]
 Claimed = Literal["entity", "fact", "relation", "state", "event", "correction", "merge", "retcon"]
 Unsettled = Literal["pending", "review", "conflicts", "duplicates", "unclear"]

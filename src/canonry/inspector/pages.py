@@ -93,7 +93,8 @@ async def thing(visit: Visit) -> Response:
         look, template, step = own
         value = visit.asked("value")[:VALUE_MAX]
         more = await visit.show("get", look, of=of, offset=visit.offset, value=value, **visit.times)
-        names = await visit.show("get", names_in, of=of, texts=_texts_of(more))
+        texts = _texts_of(more)
+        names = await visit.show("get", names_in, of=of, texts=texts) if texts else {}
         return visit.draw(
             template, seen=seen, more=more, names=names, offset=visit.offset, step=step
         )

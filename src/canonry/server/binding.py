@@ -102,7 +102,7 @@ class SessionModel(ClientModel):
         )
         exchange = _CALLING.get()
         try:
-            answer = await _answered(exchange, _SAMPLING, request, types.CreateMessageResult)
+            answer = await _ask_client(exchange, _SAMPLING, request, types.CreateMessageResult)
         except MCPError as error:
             message = "The client refused to ask its model. The file is kept. Read it again later."
             raise Unavailable("interpretation.failed", message) from error
@@ -118,7 +118,7 @@ class SessionModel(ClientModel):
         raise NotSupported("interpretation.no-client-model", message)
 
 
-async def _answered(
+async def _ask_client(
     exchange: Exchange | None,
     capability: types.ClientCapabilities,
     request: types.CreateMessageRequest | types.ElicitRequest,
@@ -150,7 +150,7 @@ _ELICITING: Final = types.ClientCapabilities(elicitation=types.ElicitationCapabi
 _ASKED_FOR: Final = frozenset({"decide.reason", "name.ambiguous"})
 
 
-async def _completed(
+async def _ask_user(
     exchange: Exchange, error: ErrorBody, tool: Tool, given: Mapping[str, Any] | None
 ) -> Mapping[str, Any] | None:
     """Return the arguments with the reason, or the one of several items, that the user names.
@@ -165,7 +165,7 @@ async def _completed(
     params = types.ElicitRequestFormParams(message=error.message, requested_schema=schema)
     request, answer = types.ElicitRequest(params=params), None
     with contextlib.suppress(MCPError):
-        answer = await _answered(exchange, _ELICITING, request, types.ElicitResult)
+        answer = await _ask_client(exchange, _ELICITING, request, types.ElicitResult)
     text = (getattr(answer, "content", None) or {}).get("answer")
     if not text or (choices and text not in choices):
         return None
@@ -419,7 +419,7 @@ class Binding:
         with calling(exchange):
             outcome = await call(name, arguments, principal, ctx.meta, report)
             if outcome.error is not None and offer is not None and offer.thing.asks:
-                given = await _completed(exchange, outcome.error, offer.thing, params.arguments)
+                given = await _ask_user(exchange, outcome.error, offer.thing, params.arguments)
                 if given is not None:
                     outcome = await call(name, given, principal, ctx.meta, report)
         error = outcome.error

@@ -179,8 +179,8 @@ async def test_what_is_forgotten_is_in_no_answer_and_can_be_brought_back(space: 
     therapy = "Tom has therapy on Mondays."
     await told(desk, therapy, {"kind": "state", "of": "Tom", "tags": ["ill"]}, said=therapy)
 
-    first = await desk.call("decide", verdict="forget", of=[therapy, "Tom is ill"])
-    second = await desk.call("decide", verdict="forget", of="Tom lives in Linz.")
+    first = await desk.call("decide", verdict="forget", of=[therapy, "Tom is ill", therapy])
+    second = await desk.call("decide", verdict="delete", of="Tom lives in Linz.")
 
     assert (await desk.call("find", text="therapy"))["found"] == []
     assert (await desk.call("find", text="Linz"))["found"] == []

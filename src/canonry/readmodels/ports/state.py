@@ -40,6 +40,19 @@ class PageQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery(PageQuery):
+    """Items of one kind, sorted by (created_at, id); observations by (position, id).
+
+    `owner` is the source of runs and observations, and the parent of spaces. `named` is the kind
+    of a space or the type of a schema. `newest_first` reverses the order, but not of ids.
+    """
+
+    owner: str | None = None
+    named: str | None = None
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntityQuery(PageQuery):
     """Entities, sorted by (created_at, id): within a space, by the position of their creation.
 
@@ -196,29 +209,15 @@ class State(View, Protocol):
         """
 
     @abstractmethod
-    async def listed(
-        self,
-        kind: type[T],
-        limit: int,
-        offset: int,
-        *,
-        spaces: Spaces = None,
-        owner: str | None = None,
-        named: str | None = None,
-        newest_first: bool = False,
-    ) -> Page[T]:
-        """Return the items of one kind by (created_at, id), observations by (position, id).
-
-        `owner` is the source of runs and observations, and the parent of spaces. `named` is the
-        kind of a space or the type of a schema. `newest_first` reverses the order, but not of ids.
-        The methods that return such lists call this one.
-        """
+    async def listed(self, kind: type[T], query: ListQuery) -> Page[T]:
+        """Return the items of one kind. The methods that return such lists call this one."""
 
     async def spaces(
         self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
     ) -> Page[Space]:
         """Return spaces by (created_at, id)."""
-        return await self.listed(Space, limit, offset, owner=parent, named=kind)
+        query = ListQuery(limit=limit, offset=offset, owner=parent, named=kind)
+        return await self.listed(Space, query)
 
     @abstractmethod
     async def compartments(self) -> frozenset[SpaceId]:
@@ -278,7 +277,8 @@ class State(View, Protocol):
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[Observation]:
         """Return the observations that were read from a source, by (position, id)."""
-        return await self.listed(Observation, limit, offset, owner=source_id)
+        query = ListQuery(limit=limit, offset=offset, owner=source_id)
+        return await self.listed(Observation, query)
 
     @abstractmethod
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -312,30 +312,36 @@ class State(View, Protocol):
 
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
         """Return the axioms of `space` by (created_at, id)."""
-        return await self.listed(Axiom, limit, offset, spaces=frozenset((space,)))
+        query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
+        return await self.listed(Axiom, query)
 
     async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
         """Return the sources of `space` by (created_at, id)."""
-        return await self.listed(Source, limit, offset, spaces=frozenset((space,)))
+        query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
+        return await self.listed(Source, query)
 
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         """Return the stories of `space` by (created_at, id)."""
-        return await self.listed(Story, limit, offset, spaces=frozenset((space,)))
+        query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
+        return await self.listed(Story, query)
 
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
     ) -> Page[RegisteredSchema]:
         """Return the registered versions of schemas by (created_at, id)."""
-        return await self.listed(RegisteredSchema, limit, offset, spaces=spaces, named=entity_type)
+        query = ListQuery(limit=limit, offset=offset, spaces=spaces, named=entity_type)
+        return await self.listed(RegisteredSchema, query)
 
     async def runs(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs over a source by (created_at, id)."""
-        return await self.listed(InterpretationRun, limit, offset, owner=source_id)
+        query = ListQuery(limit=limit, offset=offset, owner=source_id)
+        return await self.listed(InterpretationRun, query)
 
     async def runs_newest(
         self, spaces: Spaces, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs by (created_at descending, id)."""
-        return await self.listed(InterpretationRun, limit, offset, spaces=spaces, newest_first=True)
+        query = ListQuery(limit=limit, offset=offset, spaces=spaces, newest_first=True)
+        return await self.listed(InterpretationRun, query)

@@ -58,6 +58,7 @@ from canonry.readmodels.ports.state import (
     EventQuery,
     FactQuery,
     IdentifierQuery,
+    ListQuery,
     RelationQuery,
     Spaces,
     State,
@@ -124,20 +125,10 @@ class MemoryState(MemoryView, State):
         return found
 
     @override
-    async def listed(
-        self,
-        kind: type[Q],
-        limit: int,
-        offset: int,
-        *,
-        spaces: Spaces = None,
-        owner: str | None = None,
-        named: str | None = None,
-        newest_first: bool = False,
-    ) -> Page[Q]:
+    async def listed(self, kind: type[Q], query: ListQuery) -> Page[Q]:
         owning = "parent" if kind is Space else "source_id"
         naming = "kind" if kind is Space else "entity_type"
-        turn = -1 if newest_first else 1
+        turn = -1 if query.newest_first else 1
 
         def place(thing: Any) -> tuple[int, str]:
             at = thing.position if kind is Observation else thing.created_at
@@ -145,11 +136,11 @@ class MemoryState(MemoryView, State):
 
         found: Any = (
             thing
-            for thing in self._store.of(kind, spaces)
-            if owner in {None, getattr(thing, owning, None)}
-            and named in {None, getattr(thing, naming, None)}
+            for thing in self._store.of(kind, query.spaces)
+            if query.owner in {None, getattr(thing, owning, None)}
+            and query.named in {None, getattr(thing, naming, None)}
         )
-        return self._page(found, limit, offset, key=place)
+        return self._page(found, query.limit, query.offset, key=place)
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:

@@ -36,6 +36,7 @@ from canonry.readmodels.ports.state import (
     EventQuery,
     FactQuery,
     IdentifierQuery,
+    ListQuery,
     RelationQuery,
     Spaces,
     State,
@@ -224,26 +225,16 @@ class SqliteState(SqliteView, State):
         return await self._read(lambda db: select_timeline(db, query))
 
     @override
-    async def listed(
-        self,
-        kind: type[T],
-        limit: int,
-        offset: int,
-        *,
-        spaces: Spaces = None,
-        owner: str | None = None,
-        named: str | None = None,
-        newest_first: bool = False,
-    ) -> Page[T]:
+    async def listed(self, kind: type[T], query: ListQuery) -> Page[T]:
         whole, of_owner = _LISTS[kind]
         selection = Selection(
-            listed=whole if owner is None else of_owner,
-            owners=(NOBODY if owner is None else owner,),
-            spaces=spaces,
-            facet=None if named is None else FacetWish(whole=frozenset((str(named),))),
-            newest_first=newest_first,
+            listed=whole if query.owner is None else of_owner,
+            owners=(NOBODY if query.owner is None else query.owner,),
+            spaces=query.spaces,
+            facet=None if query.named is None else FacetWish(whole=frozenset((str(query.named),))),
+            newest_first=query.newest_first,
         )
-        return await self._page(selection, limit, offset)
+        return await self._page(selection, query.limit, query.offset)
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
