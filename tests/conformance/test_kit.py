@@ -138,7 +138,7 @@ def test_a_second_proof_of_a_promise_fails_at_import() -> None:
     def another() -> None:
         """Something else is promised under the id of another."""
 
-    proves = requirement("ledger:append:large", because="Ids are stable.")
+    proves = requirement("ledger:append:large")
     with pytest.raises(KeyError, match="ledger:append:large"):
         proves(another)
 

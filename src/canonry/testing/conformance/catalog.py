@@ -105,10 +105,7 @@ async def a_catalog(backend: Backend, *names: str) -> Scribe:
 class CatalogContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement(
-        "catalog:entry:counts",
-        "A reader sees how connected an entity is before asking for its graph.",
-    )
+    @requirement("catalog:entry:counts")
     async def test_relations_are_counted_at_both_ends(self, backend: Backend) -> None:
         """Every current relation of a catalog is counted at both of its ends.
 
@@ -125,7 +122,7 @@ class CatalogContract(Contract):
         assert (entry.outgoing, entry.incoming) == (3, 2)
         assert entry.entity.name == "a"
 
-    @requirement("catalog:entry:unknown", "A refusal must not reveal which case it was.")
+    @requirement("catalog:entry:unknown")
     async def test_what_is_not_there_is_refused_alike(self, backend: Backend) -> None:
         """An id that is not an entity of the project raises NotFound `entity.unknown`.
 
@@ -151,7 +148,7 @@ class CatalogContract(Contract):
         with pytest.raises(NotFound, match=r"^project\.unknown:"):
             await catalog.entry(ident("nowhere"), ident("a"))
 
-    @requirement("catalog:graph:steps", "Equal queries have equal answers.")
+    @requirement("catalog:graph:steps")
     async def test_nodes_have_the_least_steps(self, backend: Backend) -> None:
         """Nodes have the least number of steps from the root, along relations in either direction.
 
@@ -170,9 +167,7 @@ class CatalogContract(Contract):
         assert nodes(one) == [("a", 0), ("C", 1), ("c", 1), ("d", 1)]
         assert not two.more_nodes
 
-    @requirement(
-        "catalog:graph:edges", "A client draws the graph and needs both ends of every edge."
-    )
+    @requirement("catalog:graph:edges")
     async def test_edges_join_what_was_looked_at(self, backend: Backend) -> None:
         """Edges join returned nodes, one of which was expanded. Each edge is returned once.
 
@@ -193,7 +188,7 @@ class CatalogContract(Contract):
         assert edges(one) == sorted(near)
         assert edges(two) == sorted({*near, (ident("b"), ident("c"), RELATES)})
 
-    @requirement("catalog:graph:bounds", "A node with many neighbours must not crowd out the root.")
+    @requirement("catalog:graph:bounds")
     async def test_a_graph_has_bounds(self, backend: Backend) -> None:
         """A graph contains the root and as many other nodes as there is room for, in their order.
 
@@ -214,7 +209,7 @@ class CatalogContract(Contract):
         assert (exact.more_nodes, exact.more_edges) == (False, False)
         assert (full.more_nodes, len(full.nodes)) == (True, 10)
 
-    @requirement("catalog:graph:entities", "An item with the id of an entity is not an entity.")
+    @requirement("catalog:graph:entities")
     async def test_a_graph_holds_entities_alone(self, backend: Backend) -> None:
         """Relations to items that are not entities are neither followed nor returned.
 
@@ -232,7 +227,7 @@ class CatalogContract(Contract):
         assert nodes(lonely) == [("a", 0)]
         assert edges(lonely) == []
 
-    @requirement("catalog:graph:follows", "A view derives from the records.")
+    @requirement("catalog:graph:follows")
     async def test_a_graph_follows_what_happens(self, backend: Backend) -> None:
         """A graph changes when an entity is renamed and when a relation ends.
 
@@ -253,10 +248,7 @@ class CatalogContract(Contract):
         types = frozenset((USES,))
         assert nodes(await around(backend, "a", rel_types=types)) == [("a", 0)]
 
-    @requirement(
-        "catalog:projects:order",
-        "Equal queries have equal answers, whatever order a database uses.",
-    )
+    @requirement("catalog:projects:order")
     async def test_projects_come_by_name(self, backend: Backend) -> None:
         """Projects are sorted by name without regard to case, name and id, up to the limit."""
         names = ("beta", "Alpha", "alpha", "\u00c4rger", "Beta", "zoo")
@@ -271,7 +263,7 @@ class CatalogContract(Contract):
         assert [space.name for space in told] == expected
         assert [space.name for space in first] == expected[:2]
 
-    @requirement("catalog:projects:own", "A project that a caller may not see must not appear.")
+    @requirement("catalog:projects:own")
     async def test_only_the_given_projects_are_told(self, backend: Backend) -> None:
         """Of the given spaces only projects are returned."""
         await Scribe(backend.canon, space=PROJECT).make(a_project())
@@ -284,7 +276,7 @@ class CatalogContract(Contract):
 
         assert [space.id for space in told] == [OTHER]
 
-    @requirement("catalog:search:literal", "A percent sign is an ordinary character.")
+    @requirement("catalog:search:literal")
     async def test_a_text_is_found_as_it_is(self, backend: Backend) -> None:
         """A text is found wherever it occurs in title, slug or summary, character by character.
 
@@ -302,7 +294,7 @@ class CatalogContract(Contract):
         assert await titles(backend, "summed up") == ["silent"]
         assert await titles(backend, "silentsummed") == []
 
-    @requirement("catalog:search:order", "An agent must know how many matches it has not seen.")
+    @requirement("catalog:search:order")
     async def test_the_newest_come_first_and_all_are_counted(self, backend: Backend) -> None:
         """Matches are sorted newest first, then by id. The total includes those past the limit."""
         scribe = Scribe(backend.canon, space=PROJECT)
@@ -320,7 +312,7 @@ class CatalogContract(Contract):
         assert [entity.name for entity in found.items] == expected
         assert found.total == len(times)
 
-    @requirement("catalog:search:kinds", "A source item is not an entity.")
+    @requirement("catalog:search:kinds")
     async def test_only_entities_of_the_kinds_match(self, backend: Backend) -> None:
         """Only entities of the given kinds match; without kinds, all entities match.
 
@@ -337,7 +329,7 @@ class CatalogContract(Contract):
         assert set(some) == {"one guide", "one news"}
         assert len(await titles(backend, "one")) == 4
 
-    @requirement("catalog:search:own", "Projects are isolated.")
+    @requirement("catalog:search:own")
     async def test_a_search_sees_one_project(self, backend: Backend) -> None:
         """A search covers one project. An unknown project raises NotFound `project.unknown`."""
         await a_catalog(backend, "here")
@@ -351,7 +343,7 @@ class CatalogContract(Contract):
             with pytest.raises(NotFound, match=r"^project\.unknown:"):
                 await titles(backend, "here", project=ident(stranger))
 
-    @requirement("catalog:search:follows", "A view derives from the records.")
+    @requirement("catalog:search:follows")
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:
         """A former name of an entity is no longer found after a change.
 
@@ -368,7 +360,7 @@ class CatalogContract(Contract):
         query = CatalogQuery(project=PROJECT, text="n")
         assert (await backend.canon.catalog.search(query)).total == 1
 
-    @requirement("catalog:bearers:told", "A writer must know which slugs are taken.")
+    @requirement("catalog:bearers:told")
     async def test_who_bears_a_word_is_told(self, backend: Backend) -> None:
         """`bearers` and `projects_called` return the owners of a slug or an address.
 
@@ -394,7 +386,7 @@ class CatalogContract(Contract):
         await scribe.write(end)
         assert await catalog.joined([triple]) == {}
 
-    @requirement("catalog:items:paged", "An export must not miss a row.")
+    @requirement("catalog:items:paged")
     async def test_items_and_relations_are_paged(self, backend: Backend) -> None:
         """`items` and `relations_from` return everything once, in order, page by page."""
         names = [f"item {n}" for n in range(7)]

@@ -245,7 +245,7 @@ class CutsContract(Contract):
     rounds: ClassVar[int | None] = None
     """A slow backend may skip some ends, and limit the rounds of each."""
 
-    @requirement("calls:cut:covered", "A tool without this test may lose data.")
+    @requirement("calls:cut:covered")
     async def test_every_tool_that_writes_is_cut(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
@@ -255,10 +255,7 @@ class CutsContract(Contract):
 
         assert writing - {call.tool for call in every_call()} == set()
 
-    @requirement(
-        "calls:key:changes-nothing",
-        "Of two steps of a call with one key, one would count as the other and be lost.",
-    )
+    @requirement("calls:key:changes-nothing")
     async def test_a_key_changes_nothing_of_what_a_call_does(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
@@ -268,10 +265,7 @@ class CutsContract(Contract):
 
         assert await without.logs() == await with_keys.logs()
 
-    @requirement(
-        "calls:cut:anywhere",
-        "A client that does not know whether a call arrived sends it again with its key.",
-    )
+    @requirement("calls:cut:anywhere")
     async def test_f1_a_call_cut_off_anywhere_is_finished_by_sending_it_again(
         self, backend: Backend, serve: ServeToolsets
     ) -> None:

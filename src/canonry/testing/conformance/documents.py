@@ -54,7 +54,7 @@ SCENE = ident("scene")
 class DocumentsContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("documents:scenes:filters", "A game master asks how far the story has come.")
+    @requirement("documents:scenes:filters")
     async def test_scenes_come_in_the_order_of_play(self, backend: Backend) -> None:
         """`scenes` filters by space, story and status, in the order of play, with totals."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -75,7 +75,7 @@ class DocumentsContract(Contract):
         page = await documents.scenes(SceneQuery(limit=2, offset=1))
         assert ([s.title for s in page.items], page.total) == (["b", "c"], 4)
 
-    @requirement("documents:scenes:open", "A crash during canonizing must be found.")
+    @requirement("documents:scenes:open")
     async def test_open_scenes_are_those_being_canonized(self, backend: Backend) -> None:
         """`open_scenes` returns scenes that are being canonized, of one space or all."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -96,7 +96,7 @@ class DocumentsContract(Contract):
         assert (done.summary, done.outcomes) == ("done", (ident("fact"),))
         assert done.completed_at == done.updated_at > done.created_at
 
-    @requirement("documents:scenes:counts", "Numbering the next turn must not read all turns.")
+    @requirement("documents:scenes:counts")
     async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
         """A scene counts its turns and proposals, and a story counts its scenes."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -115,7 +115,7 @@ class DocumentsContract(Contract):
         assert (story.scene_count, story.last_order) == (2, 7)
         assert story.status is StoryStatus.ACTIVE
 
-    @requirement("documents:turns:indexes", "A transcript needs an order.")
+    @requirement("documents:turns:indexes")
     async def test_turns_are_numbered_within_their_scene(self, backend: Backend) -> None:
         """Turns are numbered 0, 1, 2, ... within a scene in the order of their commits."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -131,7 +131,7 @@ class DocumentsContract(Contract):
         assert [t.index for t in other] == [0, 1, 2]
         assert await documents.turns(ident("nowhere")) == []
 
-    @requirement("documents:turns:last", "An agent's context ends with the last turns.")
+    @requirement("documents:turns:last")
     async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
         """`last` returns that many of the newest turns, the oldest of them first."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -145,7 +145,7 @@ class DocumentsContract(Contract):
         assert await last(99) == list(range(12))
         assert await last(0) == []
 
-    @requirement("documents:turns:after", "Long scenes are read in pages.")
+    @requirement("documents:turns:after")
     async def test_turns_are_paged_without_a_gap(self, backend: Backend) -> None:
         """`after` and `limit` page through all turns without a gap."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -159,9 +159,7 @@ class DocumentsContract(Contract):
         assert seen == list(range(12))
         assert await documents.turns(SCENE, after=99) == []
 
-    @requirement(
-        "documents:proposals:filters", "Canonizing decides each pending proposal once, in order."
-    )
+    @requirement("documents:proposals:filters")
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
         """`proposals` filters by space, scene, type, status and request, oldest first.
 
@@ -215,9 +213,7 @@ class DocumentsContract(Contract):
         assert rejected.decision.decided_at == decided.recorded_at
         assert rejected.decision.conflicts == (ident("fact"),)
 
-    @requirement(
-        "documents:memories:order", "The context of a character has room for few memories."
-    )
+    @requirement("documents:memories:order")
     async def test_memories_come_most_important_first(self, backend: Backend) -> None:
         """`memories` returns one character's, most important first, then newest, above a floor."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -235,7 +231,7 @@ class DocumentsContract(Contract):
         assert await memories(0.0, limit=2, offset=1) == ["new", "old"]
         assert (await documents.memories(MemoryQuery(entity_id=frodo, limit=1))).total == 4
 
-    @requirement("documents:memories:own", "A belief belongs to one character.")
+    @requirement("documents:memories:own")
     async def test_memories_are_one_characters_own(self, backend: Backend) -> None:
         """A character's memories never contain another's."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -246,7 +242,7 @@ class DocumentsContract(Contract):
 
         assert ([m.text for m in page.items], page.total) == (["mine"], 1)
 
-    @requirement("documents:snippets:order", "A book is read from its beginning.")
+    @requirement("documents:snippets:order")
     async def test_snippets_come_by_their_index(self, backend: Backend) -> None:
         """`snippets` returns those of one source by index, page by page, with the total."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
@@ -289,10 +285,7 @@ def ids(*names: str) -> list[str]:
 class PlacesContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement(
-        "places:edges:interval",
-        "A character that leaves at a tick is absent at that tick and present one before.",
-    )
+    @requirement("places:edges:interval")
     async def test_an_edge_holds_over_a_half_open_interval(self, backend: Backend) -> None:
         """An edge holds from `since` until just before `until`. Either may be missing."""
         scribe = Scribe(backend.canon)
@@ -315,9 +308,7 @@ class PlacesContract(Contract):
         assert await among(20) == set(ids("open", "ever"))
         assert await among(2**60) == set(ids("open", "ever"))
 
-    @requirement(
-        "places:edges:ended", "The past of a world stays as it was, without retconned edges."
-    )
+    @requirement("places:edges:ended")
     async def test_what_was_ended_held_until_then(self, backend: Backend) -> None:
         """An ended edge holds until its end. Without an end date, or retconned, it never held."""
         scribe = Scribe(backend.canon)
@@ -331,7 +322,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", at=30) == []
         assert await held(backend, "lost", "never", at=5, outward=True) == []
 
-    @requirement("places:edges:selection", "Guests at an inn must not hide its residents.")
+    @requirement("places:edges:selection")
     async def test_edges_are_chosen_by_what_they_are(self, backend: Backend) -> None:
         """Space, type, side, entities and kinds select edges. Other relations are not edges."""
         scribe = Scribe(backend.canon)
@@ -365,10 +356,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", kinds=None, limit=1) == ids("character")
         assert await held(backend) == []
 
-    @requirement(
-        "places:edges:order",
-        "Of many entities a few are returned, independent of later departures.",
-    )
+    @requirement("places:edges:order")
     async def test_edges_come_in_the_order_of_their_beginnings(self, backend: Backend) -> None:
         """Edges are grouped by entity and kind as requested, at most `limit` of each.
 
@@ -388,7 +376,7 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", limit=2) == ids("a", "b")
         assert await held(backend, "inn", at=55, limit=2) == ids("a", "c")
 
-    @requirement("places:ways:open", "A blocked exit is not a path.")
+    @requirement("places:ways:open")
     async def test_ways_are_the_exits_that_can_be_taken(self, backend: Backend) -> None:
         """`ways` returns the current, unblocked exits of locations, by location and direction.
 
@@ -425,7 +413,7 @@ class PlacesContract(Contract):
         assert await among(70) == [home, (inn, "east", road)]
         assert await among(69) == [home, (inn, "north", yard)]
 
-    @requirement("places:events:newest", "A narrator needs the latest events first.")
+    @requirement("places:events:newest")
     async def test_the_newest_events_come_first(self, backend: Backend) -> None:
         """`events_until` returns canon events that involve an entity, the newest first.
 
@@ -451,10 +439,7 @@ class PlacesContract(Contract):
         assert [e.id for e in await until(99, place="house")] == ids("other")
         assert await until(9) == []
 
-    @requirement(
-        "places:following:pages",
-        "An export of a large world must neither slow down nor miss or repeat an item.",
-    )
+    @requirement("places:following:pages")
     async def test_pages_follow_each_other_by_the_last_thing(self, backend: Backend) -> None:
         """`entities_after` and `events_after` page through canon items in a stated order.
 

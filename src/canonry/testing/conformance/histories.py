@@ -139,7 +139,7 @@ _KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
 class HistoriesContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("ledger:histories:one-order", "Of two agents, only one can be the first.")
+    @requirement("ledger:histories:one-order")
     async def test_clients_see_one_order(self, backend: Backend) -> None:
         """No write of concurrent clients is lost, and no read is dirty, partial or outdated."""
         assert await found_in((backend.canon,)) == []
@@ -148,7 +148,7 @@ class HistoriesContract(Contract):
 class SharedHistoriesContract(Contract):
     """For backends that offer a `second` instance on the same store."""
 
-    @requirement("ledger:histories:instances", "All processes of a store share one order.")
+    @requirement("ledger:histories:instances")
     async def test_clients_of_two_instances_see_one_order(self, backend: Backend) -> None:
         """Clients of two instances on one store see one order, too."""
         other = await present(backend.second)()

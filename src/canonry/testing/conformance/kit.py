@@ -1,6 +1,7 @@
 """Base of the conformance tests: backends, requirements and hostile texts."""
 
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -92,11 +93,25 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {}
 """Every promise that a port makes, by a stable id `port:subject:promise`."""
 
 
-def requirement(requirement_id: str, because: str) -> Callable[[_Test], _Test]:
-    """Register a test as the proof of a promise, its docstring. Each id has one test."""
+REASONS: Final[Mapping[str, str]] = {
+    f"{port}:{promise}": because
+    for port, promises in tomllib.loads(
+        files(__package__).joinpath("promises.toml").read_text("utf-8")
+    ).items()
+    for promise, because in promises.items()
+}
+"""The reason of every promise, by its id."""
+
+
+def requirement(requirement_id: str) -> Callable[[_Test], _Test]:
+    """Register a test as the proof of a promise, its docstring. Each id has one test.
+
+    `promises.toml` has the reason of each promise.
+    """
 
     def apply(test: _Test) -> _Test:
-        promise = Requirement(promise=" ".join((test.__doc__ or "").split()), because=because)
+        told = " ".join((test.__doc__ or "").split())
+        promise = Requirement(promise=told, because=REASONS[requirement_id])
         if REQUIREMENTS.setdefault(requirement_id, promise) != promise:
             raise KeyError(requirement_id)
         setattr(test, _PROVES, requirement_id)

@@ -56,9 +56,7 @@ def altered(sealed: Sealed) -> Sealed:
 class LedgerContract(Contract):
     """Provide a fixture `backend` with an empty store. These promises hold within one process."""
 
-    @requirement(
-        "ledger:exclusive:keeps-others-out", "A call that keeps losing must be able to win."
-    )
+    @requirement("ledger:exclusive:keeps-others-out")
     async def test_exclusive_block_is_alone(self, backend: Backend) -> None:
         """While an exclusive block runs, only its own appends are written.
 
@@ -79,7 +77,7 @@ class LedgerContract(Contract):
         assert isinstance(outcome, Appended)
         assert outcome.position == Position(4)
 
-    @requirement("ledger:exclusive:ends-with-the-block", "One failing call must not block a store.")
+    @requirement("ledger:exclusive:ends-with-the-block")
     async def test_failing_block_lets_others_go_on(self, backend: Backend) -> None:
         """An error in the exclusive block, or its cancellation, releases other writers."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
@@ -103,7 +101,7 @@ class LedgerContract(Contract):
 
         assert (await scribe.make(a_fact("after"))).position == Position(1)
 
-    @requirement("ledger:find:by-id", "A retry has only its idempotency key.")
+    @requirement("ledger:find:by-id")
     async def test_commit_is_found_by_its_id(self, backend: Backend) -> None:
         """`find` returns the commit with this id from any space, and None for an unknown id."""
         scribe = Scribe(backend.canon)
@@ -121,7 +119,7 @@ class LedgerContract(Contract):
         assert await backend.canon.ledger.find(ident("nobody")) is None
         assert await backend.canon.ledger.find(CommitId("no id at all")) is None
 
-    @requirement("ledger:heads:paged", "An export must not miss a space.")
+    @requirement("ledger:heads:paged")
     async def test_heads_of_all_spaces_page_by_page(self, backend: Backend) -> None:
         """`heads` pages through all spaces with commits, in order of their ids."""
         ledger = backend.canon.ledger
@@ -136,7 +134,7 @@ class LedgerContract(Contract):
             (sealed,) = await ledger.read_sealed(head.space, after=ORIGIN, limit=5)
             assert (head.position, head.hash) == (sealed.position, sealed.hash)
 
-    @requirement("ledger:read:paged", "A log may exceed memory.")
+    @requirement("ledger:read:paged")
     async def test_log_is_read_page_by_page(self, backend: Backend) -> None:
         """`read` and `read_sealed` return at most `limit` commits past `after`, oldest first."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
@@ -154,9 +152,7 @@ class LedgerContract(Contract):
 
         assert pages == sealed == [[1, 2, 3], [4, 5], [], []]
 
-    @requirement(
-        "ledger:position-at:by-instant", "People ask by date, and logs answer by position."
-    )
+    @requirement("ledger:position-at:by-instant")
     async def test_instants_find_positions(self, backend: Backend) -> None:
         """`position_at` returns the last position recorded at or before an instant."""
         scribe, ledger = Scribe(backend.canon), backend.canon.ledger
@@ -173,7 +169,7 @@ class LedgerContract(Contract):
         nowhere = ident("nowhere")
         assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
-    @requirement("ledger:chain:verifies", "The record must prove that it was not altered.")
+    @requirement("ledger:chain:verifies")
     async def test_log_is_a_chain(self, backend: Backend) -> None:
         """Sealed commits are a chain without a fault from GENESIS to the head."""
         await write_chronicle(backend)
@@ -186,9 +182,7 @@ class LedgerContract(Contract):
                 previous = sealed.hash
             assert previous == head.hash
 
-    @requirement(
-        "ledger:restore:byte-identical", "A copy that differs in one byte has another hash."
-    )
+    @requirement("ledger:restore:byte-identical")
     async def test_restored_log_is_the_same(self, backend: Backend) -> None:
         """Sealed commits that are restored elsewhere are sealed alike, and give equal views."""
         empty = await backend.another()
@@ -201,9 +195,7 @@ class LedgerContract(Contract):
         assert await whole_log(empty) == log
         assert await answers(empty.canon) == await answers(backend.canon)
 
-    @requirement(
-        "ledger:restore:refuses-what-does-not-fit", "A damaged export must not be imported."
-    )
+    @requirement("ledger:restore:refuses-what-does-not-fit")
     async def test_damaged_export_is_refused(self, backend: Backend) -> None:
         """`restore` refuses a gap, a repetition and an altered commit with Conflict."""
         empty = await backend.another()
@@ -221,9 +213,7 @@ class LedgerContract(Contract):
 
         assert await whole_log(empty) == [one, two, three]
 
-    @requirement(
-        "ledger:touched:tells-keys", "A cached reply lives until a commit touches one of its keys."
-    )
+    @requirement("ledger:touched:tells-keys")
     async def test_touched_keys_are_told(self, backend: Backend) -> None:
         """`touched_since` returns all keys touched since a cursor, and none if there are none."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
@@ -243,7 +233,7 @@ class LedgerContract(Contract):
         assert both.keys >= {key_hash(key) for key in keys}
         assert again.keys == frozenset()
 
-    @requirement("ledger:touched:gives-up", "A cache may drop too much, but never too little.")
+    @requirement("ledger:touched:gives-up")
     async def test_too_much_to_tell_is_told_as_none(self, backend: Backend) -> None:
         """`touched_since` returns None for cursor 0 and after more than `limit` commits."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
@@ -260,9 +250,7 @@ class LedgerContract(Contract):
         assert past_limit.keys is None
         assert after.keys == frozenset()
 
-    @requirement(
-        "ledger:empty:head-is-origin", "Callers read a log without asking whether its space exists."
-    )
+    @requirement("ledger:empty:head-is-origin")
     async def test_new_ledger_is_empty(self, backend: Backend) -> None:
         """A space without commits has its head at ORIGIN and nothing to read."""
         ledger = backend.canon.ledger
@@ -272,7 +260,7 @@ class LedgerContract(Contract):
         assert list(await ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=10)) == []
         assert list(await ledger.heads(limit=10)) == []
 
-    @requirement("ledger:append:round-trip", "Provenance depends on unchanged texts.")
+    @requirement("ledger:append:round-trip")
     async def test_commit_is_read_back_equal(self, backend: Backend) -> None:
         """A commit is read back equal to its draft, with any texts and numbers."""
         entries = [
@@ -290,9 +278,7 @@ class LedgerContract(Contract):
         assert commit.position == outcome.position == Position(1)
         assert commit.recorded_at == outcome.recorded_at == backend.clock.now()
 
-    @requirement(
-        "ledger:append:every-kind", "A backend must not miss a kind that some world needs."
-    )
+    @requirement("ledger:append:every-kind")
     async def test_every_kind_of_entry_is_kept_and_folded(self, backend: Backend) -> None:
         """Entries of every kind are stored, read back equal and folded into the views."""
         written = await write_chronicle(backend)
@@ -305,9 +291,7 @@ class LedgerContract(Contract):
                 things.update(fold(commit, things).things)  # type: ignore[arg-type]
         assert await backend.canon.state.things(things) == things
 
-    @requirement(
-        "ledger:append:positions-are-dense", "A reader proves by counting that it missed nothing."
-    )
+    @requirement("ledger:append:positions-are-dense")
     async def test_positions_have_no_gap_even_after_a_refusal(self, backend: Backend) -> None:
         """Positions are 1, 2, 3, ... within a space. A refused append uses none."""
         scribe = Scribe(backend.canon)
@@ -321,7 +305,7 @@ class LedgerContract(Contract):
         assert second.position == Position(2)
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement("ledger:append:stale-when-touched", "The verdict was based on an outdated canon.")
+    @requirement("ledger:append:stale-when-touched")
     async def test_verdict_on_a_touched_key_is_stale(self, backend: Backend) -> None:
         """A draft is Stale and not written if a later commit touched a key that it read."""
         scribe = Scribe(backend.canon)
@@ -336,9 +320,7 @@ class LedgerContract(Contract):
             assert await backend.canon.ledger.find(draft.draft.id) is None
         assert await backend.canon.state.things([ident("late")]) == {}
 
-    @requirement(
-        "ledger:append:absence-can-be-read", "Most verdicts depend on the absence of something."
-    )
+    @requirement("ledger:append:absence-can-be-read")
     async def test_verdict_on_a_free_name_is_stale_once_it_is_taken(self, backend: Backend) -> None:
         """A draft that read a free name is Stale if another commit took the name."""
         scribe = Scribe(backend.canon)
@@ -351,10 +333,7 @@ class LedgerContract(Contract):
 
         assert outcome == Stale(head=Position(1))
 
-    @requirement(
-        "ledger:append:untouched-reads-pass",
-        "Writers of different items must not block each other.",
-    )
+    @requirement("ledger:append:untouched-reads-pass")
     async def test_others_progress_does_not_matter(self, backend: Backend) -> None:
         """A draft passes at a moved head if no commit touched the keys that it read."""
         scribe = Scribe(backend.canon)
@@ -367,10 +346,7 @@ class LedgerContract(Contract):
         assert isinstance(outcome, Appended)
         assert outcome.position == Position(21)
 
-    @requirement(
-        "ledger:append:any-is-everything",
-        "A rule may read a whole space, and an erased item may be any item.",
-    )
+    @requirement("ledger:append:any-is-everything")
     async def test_any_conflicts_with_everything(self, backend: Backend) -> None:
         """A read of ANY conflicts with each later commit. A tombstone conflicts with each read."""
         scribe = Scribe(backend.canon)
@@ -385,7 +361,7 @@ class LedgerContract(Contract):
         assert read_all == Stale(head=Position(1))
         assert touched_all == Stale(head=Position(2))
 
-    @requirement("ledger:append:spaces-are-apart", "A space is the boundary of isolation.")
+    @requirement("ledger:append:spaces-are-apart")
     async def test_another_space_is_another_log(self, backend: Backend) -> None:
         """Commits of other spaces neither conflict nor use positions."""
         here, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
@@ -399,9 +375,7 @@ class LedgerContract(Contract):
         assert outcome.position == Position(1)
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement(
-        "ledger:append:batch-ignores-itself", "The sender of a batch has judged it as a whole."
-    )
+    @requirement("ledger:append:batch-ignores-itself")
     async def test_batch_does_not_make_itself_stale(self, backend: Backend) -> None:
         """Drafts of one batch do not make each other stale."""
         scribe = Scribe(backend.canon)
@@ -416,9 +390,7 @@ class LedgerContract(Contract):
 
         assert [o.position for o in outcomes if isinstance(o, Appended)] == [1, 2]
 
-    @requirement(
-        "ledger:append:batch-stops-at-stale", "Later drafts of a batch may depend on earlier ones."
-    )
+    @requirement("ledger:append:batch-stops-at-stale")
     async def test_batch_is_written_up_to_the_first_stale_draft(self, backend: Backend) -> None:
         """A stale draft and all drafts after it in a batch are not written; those before it are."""
         scribe = Scribe(backend.canon)
@@ -440,9 +412,7 @@ class LedgerContract(Contract):
         assert set(found) == {ident("two")}
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement(
-        "ledger:append:replay-by-id", "A client that lost the answer must be able to ask again."
-    )
+    @requirement("ledger:append:replay-by-id")
     async def test_same_id_again_is_the_first_answer(self, backend: Backend) -> None:
         """A commit id that is already in the log is Appended as replayed, at any later head."""
         scribe = Scribe(backend.canon)
@@ -460,10 +430,7 @@ class LedgerContract(Contract):
         assert await backend.canon.state.things([ident("other")]) == {}
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement(
-        "ledger:append:replay-elsewhere",
-        "The position of a replayed commit may mean nothing in the requested space.",
-    )
+    @requirement("ledger:append:replay-elsewhere")
     async def test_f1_an_id_of_another_space_blocks_no_view(self, backend: Backend) -> None:
         """A commit id of another space is replayed, and later reads wait for no commit.
 
@@ -484,9 +451,7 @@ class LedgerContract(Contract):
         head = await backend.canon.ledger.head(ELSEWHERE)
         assert head == (ORIGIN if replayed else outcome.position)
 
-    @requirement(
-        "ledger:append:replay-within-batch", "A queue that delivers twice must not write twice."
-    )
+    @requirement("ledger:append:replay-within-batch")
     async def test_same_id_twice_in_a_batch_is_one_commit(self, backend: Backend) -> None:
         """The same commit id twice in a batch, or before it and in it, is one commit."""
         scribe = Scribe(backend.canon)
@@ -503,10 +468,7 @@ class LedgerContract(Contract):
         assert [isinstance(o, Stale) for o in again] == [False, True, False]
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(1)
 
-    @requirement(
-        "ledger:append:recorded-at-grows",
-        "The canon known at an instant must be a prefix of the log.",
-    )
+    @requirement("ledger:append:recorded-at-grows")
     async def test_recorded_at_grows_whatever_the_clock_does(self, backend: Backend) -> None:
         """`recorded_at` grows strictly within a space, even if the clock does not."""
         scribe = Scribe(backend.canon)
@@ -523,10 +485,7 @@ class LedgerContract(Contract):
         steps = [c.recorded_at - start for c in commits]
         assert steps == [0, 1, 2, 3, 4_000_000]
 
-    @requirement(
-        "ledger:append:no-date-by-a-wrong-clock",
-        "A wrong date cannot be corrected, and falsifies all later ones.",
-    )
+    @requirement("ledger:append:no-date-by-a-wrong-clock")
     async def test_r13_a_wrong_clock_dates_nothing(self, backend: Backend) -> None:
         """A clock that cannot be right dates no commit.
 
@@ -551,9 +510,7 @@ class LedgerContract(Contract):
 
         assert [c.recorded_at - right for c in commits] == [0, 1, SECOND]
 
-    @requirement(
-        "ledger:append:whole-or-nothing", "Half a commit is a canon that was never decided."
-    )
+    @requirement("ledger:append:whole-or-nothing")
     async def test_draft_that_cannot_be_folded_leaves_no_trace(self, backend: Backend) -> None:
         """A draft that cannot be folded raises and leaves no trace. The log continues."""
         scribe = Scribe(backend.canon)
@@ -565,7 +522,7 @@ class LedgerContract(Contract):
         assert after.position == Position(2)
         assert await backend.canon.state.things([ident("good")]) == {}
 
-    @requirement("ledger:append:large", "A book is imported in one piece.")
+    @requirement("ledger:append:large")
     async def test_large_commits_are_kept(self, backend: Backend) -> None:
         """Commits of several megabytes are stored and read back equal."""
         scribe = Scribe(backend.canon)
@@ -581,7 +538,7 @@ class LedgerContract(Contract):
         (book,) = (await backend.canon.state.things([ident("book")])).values()
         assert getattr(book, "text", None) == "word " * 200_000
 
-    @requirement("ledger:append:many-at-once", "Agents work at the same time.")
+    @requirement("ledger:append:many-at-once")
     async def test_concurrent_callers_get_positions_of_their_own(self, backend: Backend) -> None:
         """Concurrent callers get distinct positions, and every commit is stored once."""
         scribe = Scribe(backend.canon)
@@ -595,7 +552,7 @@ class LedgerContract(Contract):
         things = await backend.canon.state.things(ident(f"fact {n}") for n in range(60))
         assert len(things) == 60
 
-    @requirement("ledger:append:cancelled", "Clients may disconnect at any time.")
+    @requirement("ledger:append:cancelled")
     async def test_cancelled_caller_leaves_the_ledger_in_order(self, backend: Backend) -> None:
         """A cancelled caller leaves the ledger consistent, and its commit complete or absent."""
         scribe = Scribe(backend.canon)

@@ -130,7 +130,7 @@ async def entity_named(backend: Backend, name: str) -> Entity:
 class StateContract(EntityContract, RecordsContract):
     """All promises of a state view. Provide a fixture `backend` with an empty store."""
 
-    @requirement("state:things:round-trip", "A view is exactly the fold of the log.")
+    @requirement("state:things:round-trip")
     async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:
         """Items of every kind are found by id, equal to the folded items."""
         await write_chronicle(backend)
@@ -145,7 +145,7 @@ class StateContract(EntityContract, RecordsContract):
         space: Any = found[ident("space")]
         assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
 
-    @requirement("state:things:beginning", "People copy the beginning of an id.")
+    @requirement("state:things:beginning")
     async def test_ids_are_found_by_their_beginning(self, backend: Backend) -> None:
         """Ids that begin with a part of a UUID are returned in order, up to the limit."""
         facts = [a_fact(f"fact {n}") for n in range(5)]
@@ -160,7 +160,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await find(ids[1], limit=50) == [ids[1]]
         assert len(await find("", limit=2)) == 2
 
-    @requirement("state:things:absent", "Agents invent some ids.")
+    @requirement("state:things:absent")
     async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
         """Unknown ids are left out, whatever their text; a request may have many ids."""
         await Scribe(backend.canon).make(a_fact("one"))
@@ -172,7 +172,7 @@ class StateContract(EntityContract, RecordsContract):
         assert set(found) == {ident("one")}
         assert await backend.canon.state.things([]) == {}
 
-    @requirement("state:relations:direction", "A relation has a direction.")
+    @requirement("state:relations:direction")
     async def test_direction_selects_by_end(self, backend: Backend) -> None:
         """`direction` selects by end: out, in or any. An edge within the set is returned once."""
         scribe = Scribe(backend.canon)
@@ -190,7 +190,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
         assert await edges(backend, "nobody") == []
 
-    @requirement("state:relations:resumed", "A successor that never was ends nothing.")
+    @requirement("state:relations:resumed")
     async def test_a_resumed_edge_is_current_again(self, backend: Backend) -> None:
         """An edge that ended for a retconned successor is current again, without an end."""
         scribe = Scribe(backend.canon)
@@ -210,7 +210,7 @@ class StateContract(EntityContract, RecordsContract):
         assert (now.until, now.superseded_by, now.current) == (None, None, True)
         assert await edges(backend, "ann", current=True) == ["OWNS"]
 
-    @requirement("state:relations:filters", "An old alliance is history.")
+    @requirement("state:relations:filters")
     async def test_space_type_and_currency_select(self, backend: Backend) -> None:
         """Space, type and currency select edges. Ended and retconned edges are not current."""
         scribe = Scribe(backend.canon)
@@ -229,7 +229,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await edges(backend, "ann", rel_type="TWO", current=True) == []
         assert await edges(backend, rel_type="THREE", direction="out", current=True) == ["THREE"]
 
-    @requirement("state:relations:pages", "A king has many subjects.")
+    @requirement("state:relations:pages")
     async def test_pages_of_relations_have_no_gap(self, backend: Backend) -> None:
         """Pages of relations follow (created_at, id) without gap, with the exact total."""
         scribe = Scribe(backend.canon)
@@ -242,7 +242,7 @@ class StateContract(EntityContract, RecordsContract):
             seen = await paged(backend.canon.state.relations, query, total=16, limit=3)
             assert seen == sorted(seen, key=lambda r: (r.created_at, r.id))
 
-    @requirement("state:spaces:filters", "A multiverse lists its universes.")
+    @requirement("state:spaces:filters")
     async def test_spaces_are_listed_by_kind_and_parent(self, backend: Backend) -> None:
         """`spaces` selects by kind and parent, page by page."""
         state, many = backend.canon.state, ident("many")
@@ -264,7 +264,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await listed(kind=SpaceKind.MULTIVERSE, parent=many) == []
         assert await listed(limit=2, offset=1) == ["one", "two"]
 
-    @requirement("state:lists:own-space", "A law belongs to one world.")
+    @requirement("state:lists:own-space")
     async def test_lists_are_of_one_space(self, backend: Backend) -> None:
         """`axioms`, `sources` and `stories` return those of one space, page by page."""
         state = backend.canon.state
@@ -288,7 +288,7 @@ class StateContract(EntityContract, RecordsContract):
         assert [s.title for s in stories.items] == ["tale there 2"]
         assert (await state.axioms(ident("no"), limit=9, offset=0)).total == 0
 
-    @requirement("state:reads:own-writes", "An agent reads its own writes.")
+    @requirement("state:reads:own-writes")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
         """A read that begins after an append is acknowledged sees it, in every view."""
         canon, scribe = backend.canon, Scribe(backend.canon)
@@ -309,9 +309,7 @@ class StateContract(EntityContract, RecordsContract):
             (scene,) = (await canon.documents.scenes(SceneQuery())).items
             assert scene.turn_count == n
 
-    @requirement(
-        "state:history:as-known", "The reason of a decision depends on the canon known at the time."
-    )
+    @requirement("state:history:as-known")
     async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
         """`things_as_known_at` returns each item as it was after every single position."""
         written = await write_chronicle(backend)
@@ -327,7 +325,7 @@ class StateContract(EntityContract, RecordsContract):
                 assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
             assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
 
-    @requirement("state:history:erased", "Erased content must not remain in the past.")
+    @requirement("state:history:erased")
     async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
         """No past version shows an erased item: the answer is its tombstone, or nothing."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -342,10 +340,7 @@ class StateContract(EntityContract, RecordsContract):
         now = await state.things([target])
         assert isinstance(now[target], Tombstone)
 
-    @requirement(
-        "state:secrets:compartments",
-        "A query must name a compartment to find or count its secrets.",
-    )
+    @requirement("state:secrets:compartments")
     async def test_what_is_for_few_lies_apart(self, backend: Backend) -> None:
         """An audience's items are in a compartment. Revealed, they are in the space itself."""
         scribe = Scribe(backend.canon)
@@ -363,10 +358,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await told_to(backend, ANYBODY) == ["a party", "a ring"]
         assert len(await backend.canon.state.compartments()) == 1
 
-    @requirement(
-        "state:secrets:words",
-        "A secret's words must not be found, nor affect the scores of other items.",
-    )
+    @requirement("state:secrets:words")
     async def test_words_that_are_for_few_are_counted_for_them_alone(
         self, backend: Backend
     ) -> None:
@@ -388,9 +380,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await score(ANYBODY) == before
         assert len(await score(ALL_SEEING)) == len(before) + 5
 
-    @requirement(
-        "state:secrets:variants", "A viewer without knowledge of a change must find the old state."
-    )
+    @requirement("state:secrets:variants")
     async def test_a_thing_is_listed_as_it_is_to_each(self, backend: Backend) -> None:
         """Each kind of viewer finds one variant of an item, and counts one."""
         scribe = Scribe(backend.canon)
@@ -415,10 +405,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await known(SAM) == (1, 1, 1)
         assert await known(ALL_SEEING) == (1, 1, 0)
 
-    @requirement(
-        "state:secrets:scenes",
-        "Restricted scenes and turns must be found, listed and counted for their audience.",
-    )
+    @requirement("state:secrets:scenes")
     async def test_scenes_and_turns_for_few_are_told_to_them_alone(self, backend: Backend) -> None:
         """Views restrict a whisper in an open scene, and a scene for few, to their audience."""
         scribe = Scribe(backend.canon)
@@ -447,9 +434,7 @@ class StateContract(EntityContract, RecordsContract):
         stories = await backend.canon.state.stories(MIDDLE_EARTH, limit=9, offset=0)
         assert [each.scene_count for each in stories.items] == [1]
 
-    @requirement(
-        "state:identified:ever", "People use former names, and documents are not rewritten."
-    )
+    @requirement("state:identified:ever")
     async def test_a_former_text_still_leads_to_its_entity(self, backend: Backend) -> None:
         """Every text and every key that ever identified an entity finds it, also after changes."""
         scribe = Scribe(backend.canon)
@@ -472,10 +457,7 @@ class StateContract(EntityContract, RecordsContract):
         await scribe.write(an_entry(EntityRetconned, "ann"))
         assert await found(backend, *texts) == {}
 
-    @requirement(
-        "state:identified:signs",
-        "Programs replace apostrophes and hyphens by characters that nobody types.",
-    )
+    @requirement("state:identified:signs")
     async def test_r6_names_are_found_in_whatever_signs_they_were_told(
         self, backend: Backend
     ) -> None:
@@ -493,7 +475,7 @@ class StateContract(EntityContract, RecordsContract):
             text: [ident(name)] for text, name in texts.items()
         }
 
-    @requirement("state:identified:keys", "A schema decides which records describe one entity.")
+    @requirement("state:identified:keys")
     async def test_keys_by_a_registered_schema_lead_to_the_entity(self, backend: Backend) -> None:
         """Keys from the identity rules of an observation's schema find its entity."""
         scribe = Scribe(backend.canon)
@@ -506,7 +488,7 @@ class StateContract(EntityContract, RecordsContract):
         assert await found(backend, *texts) == {each: [ident("lamp")] for each in texts}
         assert await found(backend, "hall", key_mark("room:attic\x1fshelf:2")) == {}
 
-    @requirement("state:merged:addressed", "An undone merge leaves the state without it.")
+    @requirement("state:merged:addressed")
     async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:
         """Observations of a merged entity show in its root, and leave it with an unmerge."""
         scribe = Scribe(backend.canon)
@@ -535,10 +517,7 @@ class StateContract(EntityContract, RecordsContract):
         assert (again.name, again.members, again.brought) == ("lamp a", (c,), ())
         assert again.properties == {"serial": "c", "label": "lamp c", "room": "Attic", "shelf": "9"}
 
-    @requirement(
-        "state:entities:named-by-fields",
-        "A display name must not depend on the order of documents.",
-    )
+    @requirement("state:entities:named-by-fields")
     async def test_a_name_follows_from_fields_in_any_order(self, backend: Backend) -> None:
         """The name of an entity follows from its fields by schema, in any order of observations."""
         scribe = Scribe(backend.canon)

@@ -98,9 +98,7 @@ def a_reading(name: str, *statements: Statement, **changes: Any) -> tuple[Entry,
 class EntityContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement(
-        "state:entities:tags", "The most frequent query asks for living characters in a place."
-    )
+    @requirement("state:entities:tags")
     async def test_tags_select_all_any_and_none(self, backend: Backend) -> None:
         """`all_of`, `any_of` and `none_of` select by current tags, also combined."""
         await Scribe(backend.canon).write(
@@ -122,9 +120,7 @@ class EntityContract(Contract):
         assert await found(backend, all_of=tags("alive", "nobody")) == []
         assert await found(backend, none_of=tags("nobody")) == ["ann", "bob", "cid", "dan"]
 
-    @requirement(
-        "state:entities:filters", "A faction with a character's name is not the character."
-    )
+    @requirement("state:entities:filters")
     async def test_space_type_class_and_level_select(self, backend: Backend) -> None:
         """Space, type, class and level select, alone and combined with tags."""
         place, idea = EntityType.LOCATION, EntityClass.ARCHETYPE
@@ -154,7 +150,7 @@ class EntityContract(Contract):
         assert await found(backend, **mine, entity_type=EntityType.CHARACTER) == ["ann", "elf"]
         assert await found(backend, **mine, entity_class=EntityClass.INSTANCE) == ["ann", "moor"]
 
-    @requirement("state:entities:patterns", "Names contain brackets, dots and underscores.")
+    @requirement("state:entities:patterns")
     @pytest.mark.parametrize(
         ("pattern", "expected"),
         [
@@ -187,7 +183,7 @@ class EntityContract(Contract):
 
         assert await found(backend, name_pattern=pattern) == list(expected)
 
-    @requirement("state:entities:former-names", "People keep using old names.")
+    @requirement("state:entities:former-names")
     async def test_former_and_other_names_match_a_pattern(self, backend: Backend) -> None:
         """`name_pattern` matches every name of an entity, also of entities merged into it."""
         scribe = Scribe(backend.canon)
@@ -200,7 +196,7 @@ class EntityContract(Contract):
             assert await found(backend, name_pattern=pattern) == ["Aragorn"]
         assert await found(backend, name_pattern="aragorn strider") == []
 
-    @requirement("state:entities:pages", "Agents count results.")
+    @requirement("state:entities:pages")
     async def test_pages_of_entities_have_no_gap(self, backend: Backend) -> None:
         """Pages follow (created_at, id) without gap or repetition, with the exact total."""
         scribe = Scribe(backend.canon)
@@ -215,7 +211,7 @@ class EntityContract(Contract):
             seen = await paged(backend.canon.state.entities, asked, total=total, limit=4)
             assert seen == sorted(seen, key=lambda e: (e.created_at, e.id))
 
-    @requirement("state:entities:current", "An outdated index shows a former state.")
+    @requirement("state:entities:current")
     async def test_queries_follow_every_change(self, backend: Backend) -> None:
         """Queries follow changes of tags, names and levels, and leave out merged entities."""
         scribe = Scribe(backend.canon)
@@ -238,7 +234,7 @@ class EntityContract(Contract):
         assert await found(backend, level=CanonLevel.CANON) == ["anna", "cid"]
         assert await found(backend, level=CanonLevel.RETCONNED, all_of=tags("alive")) == ["bob"]
 
-    @requirement("state:entities:named", "Names that look alike to a reader count as equal.")
+    @requirement("state:entities:named")
     async def test_namesakes_are_found(self, backend: Backend) -> None:
         """`entities_named` finds canon entities of a type by normalised name, oldest first.
 
@@ -266,7 +262,7 @@ class EntityContract(Contract):
         names = [e.name for e in found]
         assert names == ["Frodo  Baggins", "FRODO baggins", "Underhill"]
 
-    @requirement("state:observations:order", "The history of an entity is read from its beginning.")
+    @requirement("state:observations:order")
     async def test_observations_are_read_in_log_order(self, backend: Backend) -> None:
         """`observations` returns those of one entity, past a position, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -283,7 +279,7 @@ class EntityContract(Contract):
         assert [o.position for o in seen] == [2, 3, 4, 5]
         assert [o.id for o in later] == [ident("a2")]
 
-    @requirement("state:fields:provenance", "Every value must lead to its evidence.")
+    @requirement("state:fields:provenance")
     async def test_each_field_names_its_observation(self, backend: Backend) -> None:
         """Each field of an entity names the observation that it comes from, after storing."""
         scribe = Scribe(backend.canon)
@@ -311,9 +307,7 @@ class EntityContract(Contract):
             "state_tags.young": ident("aged"),
         }
 
-    @requirement(
-        "state:entities:seen-until:names", "A search by a former name must find the entity."
-    )
+    @requirement("state:entities:seen-until:names")
     async def test_names_told_late_are_all_kept(self, backend: Backend) -> None:
         """`entities_seen_until` keeps every name until then, in any order of recording."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -333,7 +327,7 @@ class EntityContract(Contract):
         assert await until(1) == ["1"]
         assert await until(9) == ["2", "3", "1", "4", "9"]
 
-    @requirement("state:facts:overlap", "A fact that ended when another began did not hold then.")
+    @requirement("state:facts:overlap")
     @pytest.mark.parametrize(
         ("start", "end", "expected"),
         [
@@ -365,7 +359,7 @@ class EntityContract(Contract):
         }
         assert await facts(backend, **bounds) == expected
 
-    @requirement("state:facts:timeless", "Most facts have no dates.")
+    @requirement("state:facts:timeless")
     async def test_timeless_facts_hold_until_superseded(self, backend: Backend) -> None:
         """A fact without time overlaps everything until a later fact supersedes it."""
         scribe = Scribe(backend.canon)
@@ -387,7 +381,7 @@ class EntityContract(Contract):
         await scribe.write(FactResumed(fact_id=ident("always"), fallen=last_id))
         assert await facts(backend, start=Instant(5)) == ["always", "at last"]
 
-    @requirement("state:facts:undated-end", "The end of such a fact is certain, but not its date.")
+    @requirement("state:facts:undated-end")
     async def test_what_ended_without_a_date_is_found_as_before(self, backend: Backend) -> None:
         """A fact that is superseded without a date keeps its interval and names its successor."""
         scribe = Scribe(backend.canon)
@@ -400,7 +394,7 @@ class EntityContract(Contract):
         assert isinstance(found, Fact)
         assert (found.until, found.superseded_by) == (None, heir)
 
-    @requirement("state:facts:filters", "The authority of a statement matters as much as its text.")
+    @requirement("state:facts:filters")
     async def test_space_entities_level_and_authority_select(self, backend: Backend) -> None:
         """Space, entities, level, authority and type select facts, alone and combined."""
         scribe, gm, player = Scribe(backend.canon), Authority.GM, Authority.PLAYER
@@ -432,7 +426,7 @@ class EntityContract(Contract):
         assert await facts(backend, **canon, entities=some("bob")) == []
         assert await facts(backend, level=CanonLevel.RETCONNED, entities=some("bob")) == ["two"]
 
-    @requirement("state:facts:pages", "A fact about two of the requested entities is one fact.")
+    @requirement("state:facts:pages")
     async def test_pages_of_facts_have_no_gap(self, backend: Backend) -> None:
         """Pages of facts follow (created_at, id) without gap, with the exact total."""
         scribe = Scribe(backend.canon)
@@ -449,7 +443,7 @@ class EntityContract(Contract):
             seen = await paged(backend.canon.state.facts, FactQuery(**query), total=16, limit=3)
             assert seen == sorted(seen, key=lambda f: (f.created_at, f.id))
 
-    @requirement("state:facts:stating", "Repeating a statement does not make it two facts.")
+    @requirement("state:facts:stating")
     async def test_same_statements_are_found(self, backend: Backend) -> None:
         """`facts_stating` finds equal statements, ignoring case, punctuation and articles."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -471,9 +465,7 @@ class EntityContract(Contract):
         assert await state.facts_stating(MIDDLE_EARTH, {""}) == []
         assert await state.facts_stating(MIDDLE_EARTH, frozenset()) == []
 
-    @requirement(
-        "state:facts:framed", "Possible contradictions are looked up by key, not searched."
-    )
+    @requirement("state:facts:framed")
     async def test_rivals_are_found_by_the_keys_of_their_statements(self, backend: Backend) -> None:
         """`facts_framed` finds canon facts with any of the keys, the newest of each."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -501,7 +493,7 @@ class EntityContract(Contract):
         assert await found(*denial) == [ident("one")]
         assert await found(*mills) == [ident("one"), ident("five")]
 
-    @requirement("state:events:order", "A timeline has the order of the world.")
+    @requirement("state:events:order")
     async def test_events_come_in_the_order_of_the_world(self, backend: Backend) -> None:
         """Events are sorted by their own time if known, otherwise by their recording."""
         scribe, now = Scribe(backend.canon), backend.clock.now()
@@ -515,7 +507,7 @@ class EntityContract(Contract):
         seen = await paged(backend.canon.state.events, EventQuery(), total=4, limit=1)
         assert [e.title for e in seen] == order
 
-    @requirement("state:events:filters", "A hero's timeline has only the hero's events.")
+    @requirement("state:events:filters")
     async def test_space_entities_scene_and_level_select(self, backend: Backend) -> None:
         """Space, entities, scene and level select events."""
         scribe, scene = Scribe(backend.canon), ident("scene")

@@ -73,7 +73,7 @@ def mailed(name: str, address: str) -> Observation:
 class RecordsContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("state:identified:exact", "People ask by a name, an address or a number.")
+    @requirement("state:identified:exact")
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
         """`entities_identified` finds canon entities by their normalised texts, oldest first."""
         scribe = Scribe(backend.canon)
@@ -99,10 +99,7 @@ class RecordsContract(Contract):
             "ann lee": ["Ann Lee"],
         }
 
-    @requirement(
-        "state:identified:begins",
-        "A partly remembered number still finds something, and % is an ordinary character.",
-    )
+    @requirement("state:identified:begins")
     async def test_longer_texts_come_after_the_exact_one(self, backend: Backend) -> None:
         """With `begins`, longer texts follow the exact one. No character is a wildcard."""
         scribe = Scribe(backend.canon)
@@ -119,9 +116,7 @@ class RecordsContract(Contract):
         page = (await backend.canon.state.entities_identified(asked))["inv"]
         assert (len(page.items), page.total) == (2, 5)
 
-    @requirement(
-        "state:identified:merged", "A person who knows an old name may not know of the merge."
-    )
+    @requirement("state:identified:merged")
     async def test_the_texts_of_a_merged_one_lead_to_its_root(self, backend: Backend) -> None:
         """The texts of a merged entity find its root."""
         scribe = Scribe(backend.canon)
@@ -134,7 +129,7 @@ class RecordsContract(Contract):
         await scribe.write(unmerged("acme", "acme corp"))
         assert await bearing(backend, "acme corp") == {"acme corp": ["acme corp"]}
 
-    @requirement("state:entities:types", "Types are open: each vocabulary has its own.")
+    @requirement("state:entities:types")
     async def test_types_are_counted(self, backend: Backend) -> None:
         """`entity_types` counts canon entities by type, for any type."""
         scribe = Scribe(backend.canon)
@@ -149,7 +144,7 @@ class RecordsContract(Contract):
         found = await backend.canon.state.entities(EntityQuery(entity_type="x/y"))
         assert [entity.name for entity in found.items] == ["c"]
 
-    @requirement("state:entities:merged-too", "A merged entity can still be read.")
+    @requirement("state:entities:merged-too")
     async def test_merged_ones_are_listed_when_asked_for(self, backend: Backend) -> None:
         """`include_merged` lists merged entities in order, with the exact total."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -162,9 +157,7 @@ class RecordsContract(Contract):
         assert [entity.id for entity in some.items] == list(ids("b", "c"))
         assert (await state.entities(EntityQuery(limit=9))).total == 3
 
-    @requirement(
-        "state:entities:seen-until", "The truth of a time does not depend on when it was recorded."
-    )
+    @requirement("state:entities:seen-until")
     async def test_an_entity_is_told_as_it_was_seen_until_an_instant(
         self, backend: Backend
     ) -> None:
@@ -192,10 +185,7 @@ class RecordsContract(Contract):
         assert await until(3 * DAY) == (3, 4, 3)
         assert await state.entities_seen_until(ids("nobody"), Instant(0)) == {}
 
-    @requirement(
-        "state:entities:sightings",
-        "A list that shows the amount of knowledge must not count it again.",
-    )
+    @requirement("state:entities:sightings")
     async def test_an_entity_counts_its_observations(self, backend: Backend) -> None:
         """An entity counts its own and its members' observations, with first and last."""
         scribe = Scribe(backend.canon)
@@ -211,7 +201,7 @@ class RecordsContract(Contract):
         assert (whole.observed.first, whole.observed.last) == (DAY, 9 * DAY)
         assert (whole.sightings.count, whole.sightings.last) == (2, 3 * DAY)
 
-    @requirement("state:observations:newest", "The latest observation is read first.")
+    @requirement("state:observations:newest")
     async def test_observations_come_newest_first(self, backend: Backend) -> None:
         """`observations_newest` returns those of several entities, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -230,9 +220,7 @@ class RecordsContract(Contract):
         assert alone.total == 3
         assert {o.entity_id for o in alone.items} == set(ids("a"))
 
-    @requirement(
-        "state:observations:from-source", "People ask which observations came from a document."
-    )
+    @requirement("state:observations:from-source")
     async def test_observations_are_found_by_their_source(self, backend: Backend) -> None:
         """`observations_from` returns the observations from a source, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -247,7 +235,7 @@ class RecordsContract(Contract):
         nothing = await state.observations_from(ident("no"), limit=9, offset=0)
         assert nothing.total == 0
 
-    @requirement("state:timeline:filters", "Both ends of a week belong to it.")
+    @requirement("state:timeline:filters")
     async def test_events_are_found_by_type_range_source_and_space(self, backend: Backend) -> None:
         """Type, inclusive range, source and space select events, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -283,9 +271,7 @@ class RecordsContract(Contract):
         page = await state.timeline(TimelineQuery(**both, limit=1))
         assert (page.total, len(page.items)) == (3, 1)
 
-    @requirement(
-        "state:timeline:together", "A bank statement with ten bookings on a day is one event."
-    )
+    @requirement("state:timeline:together")
     async def test_what_a_source_dates_alike_is_one_event(self, backend: Backend) -> None:
         """Entries of one source, type and instant are one event."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -303,7 +289,7 @@ class RecordsContract(Contract):
         assert {e.field for event in page.items for e in event.entries} == {"due"}
         assert {event.source_id for event in page.items} == {LEDGER}
 
-    @requirement("state:timeline:superseded", "A postponed date happens once.")
+    @requirement("state:timeline:superseded")
     async def test_a_changed_date_is_superseded(self, backend: Backend) -> None:
         """Only dates in a current snapshot are events, unless all are requested."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -328,7 +314,7 @@ class RecordsContract(Contract):
         await scribe.write(an_entry(EntityRetconned, "b"))
         assert await told() == [2]
 
-    @requirement("state:relations:newest", "The newest edge is often the one just created.")
+    @requirement("state:relations:newest")
     async def test_relations_can_come_newest_first(self, backend: Backend) -> None:
         """`newest_first` reverses the order of relations, and keeps the order of ids."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -345,7 +331,7 @@ class RecordsContract(Contract):
             assert page.total == 9
             assert page.items == sorted(known, key=lambda r: (-r.created_at, r.id))[2:7]
 
-    @requirement("state:schemas:versions", "An old snapshot is read by the schema of its time.")
+    @requirement("state:schemas:versions")
     async def test_versions_of_schemas_are_listed(self, backend: Backend) -> None:
         """`schemas` lists the versions of a type or of all, oldest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
@@ -362,7 +348,7 @@ class RecordsContract(Contract):
         assert [s.entity_type for s in everything.items] == ["note", "bill"]
         assert (await state.schemas(None, "bill", limit=9, offset=0)).total == 3
 
-    @requirement("state:runs:listed", "A quota counts runs, and no run is repeated.")
+    @requirement("state:runs:listed")
     async def test_runs_are_listed_by_source_and_newest_first(self, backend: Backend) -> None:
         """`runs` returns the runs over a source, and `runs_newest` all runs, also failed ones."""
         scribe, state = Scribe(backend.canon), backend.canon.state

@@ -109,7 +109,7 @@ FIRES: Final[tuple[tuple[dict[str, Any], tuple[str, ...]], ...]] = (
 class TextContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("text:search:finds", "Recall is all that an agent sees of the past.")
+    @requirement("text:search:finds")
     async def test_passages_with_more_and_rarer_words_come_first(self, backend: Backend) -> None:
         """Passages that share a word are found; more and rarer words rank higher."""
         scribe = Scribe(backend.canon)
@@ -126,7 +126,7 @@ class TextContract(Contract):
         expected = called("both", "rare", *(f"common {n}" for n in range(6)))
         assert {h.id for h in found} == expected
 
-    @requirement("text:search:score", "Scores of several recalls are compared with each other.")
+    @requirement("text:search:score")
     async def test_scores_fall_and_terms_are_told(self, backend: Backend) -> None:
         """Scores are in (0, 1] and fall along the hits; `shares` has the terms that matched."""
         scribe, sam = Scribe(backend.canon), ident("sam")
@@ -149,9 +149,7 @@ class TextContract(Contract):
         assert set(asked.terms) == {"dragon", "fire", "zebra"}
         assert asked.strongest == sum(first.shares.values())
 
-    @requirement(
-        "text:search:ties", "A reply that changes without cause cannot be tested or cached."
-    )
+    @requirement("text:search:ties")
     async def test_equal_texts_come_in_the_order_of_their_ids(self, backend: Backend) -> None:
         """Equal searches have equal hits. Equal texts are sorted by their ids."""
         scribe = Scribe(backend.canon)
@@ -164,7 +162,7 @@ class TextContract(Contract):
         assert [h.id for h in await hits(backend, "song", limit=4)] == found[:4]
         assert await hits(backend, "song") == await hits(backend, "song")
 
-    @requirement("text:search:words", "All backends must find the same passages.")
+    @requirement("text:search:words")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -187,10 +185,7 @@ class TextContract(Contract):
 
         assert await ids(backend, asked) == called("told")
 
-    @requirement(
-        "text:search:frequent",
-        "Dropping frequent words saves time, but must not lose the only word.",
-    )
+    @requirement("text:search:frequent")
     async def test_word_in_every_passage_still_finds(self, backend: Backend) -> None:
         """A word that occurs in every passage still finds passages."""
         scribe = Scribe(backend.canon)
@@ -200,7 +195,7 @@ class TextContract(Contract):
         assert len(await hits(backend, "tale zebra", limit=10)) == 10
         assert ident("turn 7") in await ids(backend, "the 7")
 
-    @requirement("text:search:forms", "People write from memory, and inflect words.")
+    @requirement("text:search:forms")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -225,7 +220,7 @@ class TextContract(Contract):
 
         assert await ids(backend, asked) == called("told")
 
-    @requirement("text:search:phrases", "A quotation has the exact words.")
+    @requirement("text:search:phrases")
     async def test_words_in_a_row_come_first(self, backend: Backend) -> None:
         """Passages with the words of a quoted phrase in sequence come first."""
         scribe = Scribe(backend.canon)
@@ -239,7 +234,7 @@ class TextContract(Contract):
 
         assert [h.id for h in found] == [ident("row"), ident("apart")]
 
-    @requirement("text:search:hostile", "Queries come from models, which write any text.")
+    @requirement("text:search:hostile")
     async def test_no_query_is_syntax(self, backend: Backend) -> None:
         """No text of a query is syntax: quotes, operators, wildcards, long or empty text."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
@@ -250,7 +245,7 @@ class TextContract(Contract):
             expected = called("here") if "fire" in terms_of(text) else set()
             assert await ids(backend, text) == expected, text[:50]
 
-    @requirement("text:search:filters", "A character must not recall another's knowledge.")
+    @requirement("text:search:filters")
     async def test_filters_select_exactly(self, backend: Backend) -> None:
         """Collection, spaces, entities, source, excluded scene and limit select exactly."""
         await write_fires(backend)
@@ -259,9 +254,7 @@ class TextContract(Contract):
             assert await ids(backend, "fire", **query) == called(*expected), query
         assert len(await hits(backend, "fire", limit=1)) == 1
 
-    @requirement(
-        "text:placed:filters", "A vector index may lag, and must not widen a query's result."
-    )
+    @requirement("text:placed:filters")
     async def test_filters_select_what_is_placed(self, backend: Backend) -> None:
         """Of the given ids, those that every filter allows are placed, whatever the words."""
         await write_fires(backend)
@@ -274,7 +267,7 @@ class TextContract(Contract):
         await Scribe(backend.canon, "many").make(*(a_turn(name, text="fire") for name in many))
         assert set(await placed(backend, called(*many))) == called(*many)
 
-    @requirement("text:placed:current", "Erased content must not be recalled.")
+    @requirement("text:placed:current")
     async def test_passages_are_placed_as_they_are_now(self, backend: Backend) -> None:
         """Passages are placed by their present state: new ones at once, erased ones never."""
         scribe, sam = Scribe(backend.canon), ident("sam")
@@ -287,7 +280,7 @@ class TextContract(Contract):
         await scribe.write(Erased(targets=(ident("m"),), reason="a right"))
         assert await placed(backend, called("m"), **memories) == {}
 
-    @requirement("text:search:isolated", "Scores would reveal what another tenant writes about.")
+    @requirement("text:search:isolated")
     async def test_other_spaces_change_nothing(self, backend: Backend) -> None:
         """The content of other spaces changes neither hits nor scores of a space."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
@@ -303,10 +296,7 @@ class TextContract(Contract):
 
         assert await hits(backend, "dragon gold") == before
 
-    @requirement(
-        "text:figures:isolated",
-        "A long question is shortened by the weight of its words in these spaces.",
-    )
+    @requirement("text:figures:isolated")
     async def test_figures_count_the_passages_of_the_spaces_alone(self, backend: Backend) -> None:
         """Figures count the passages of the given spaces and collection with each stem."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
@@ -319,7 +309,7 @@ class TextContract(Contract):
         assert dict(found.found_in) == {"dragon": 1, "gold": 2}
         assert (found.passages, found.length) == (2, 3)
 
-    @requirement("text:search:current", "Erased content must not be recalled.")
+    @requirement("text:search:current")
     async def test_search_follows_changes(self, backend: Backend) -> None:
         """A passage is found by its present text: new ones at once, erased ones never."""
         scribe = Scribe(backend.canon)
@@ -337,7 +327,7 @@ class TextContract(Contract):
         assert (hit.id, hit.place) == (scene, None)
         assert await ids(backend, "zebra", **memories) == set()
 
-    @requirement("text:search:canon", "Search must not return retconned content.")
+    @requirement("text:search:canon")
     async def test_search_follows_the_canon(self, backend: Backend) -> None:
         """Entities, facts and lore are found by the present canon.
 

@@ -39,7 +39,7 @@ CONTENTS = (b"", b"\x00", bytes(range(256)) * 10, b"a" * 3_000_000, "\u6c49\u5b5
 class BlobsContract(Contract):
     """Provide a fixture `backend` with an empty store."""
 
-    @requirement("blobs:put:round-trip", "A commit contains only the hash.")
+    @requirement("blobs:put:round-trip")
     async def test_bytes_are_read_back_equal(self, backend: Backend) -> None:
         """Bytes of any content and size are read back equal, under their SHA-256."""
         for data in CONTENTS:
@@ -48,7 +48,7 @@ class BlobsContract(Contract):
             assert digest == sha256(data).hexdigest()
             assert await backend.blobs.get(digest) == data
 
-    @requirement("blobs:put:same-bytes-same-digest", "A retry must cost nothing.")
+    @requirement("blobs:put:same-bytes-same-digest")
     async def test_same_bytes_are_kept_once(self, backend: Backend) -> None:
         """Putting the same bytes again, also at the same time, stores them once."""
         await backend.blobs.put(b"ring")
@@ -57,7 +57,7 @@ class BlobsContract(Contract):
         assert len(set(digests)) == 1
         assert list(await backend.blobs.digests(limit=10)) == [digests[0]]
 
-    @requirement("blobs:get:unknown", "A digest is not a path.")
+    @requirement("blobs:get:unknown")
     @pytest.mark.parametrize(
         "digest", ["0" * 64, "", "..", "../canon.db", "/etc/hosts", "A" * 64, "\u6c49", "0" * 63]
     )
@@ -67,7 +67,7 @@ class BlobsContract(Contract):
             await backend.blobs.get(digest)
         await backend.blobs.delete(digest)
 
-    @requirement("blobs:delete:idempotent", "Erasing must be repeatable after a crash.")
+    @requirement("blobs:delete:idempotent")
     async def test_deleted_bytes_are_gone(self, backend: Backend) -> None:
         """`delete` deletes the bytes, and does nothing if there are none."""
         digest = await backend.blobs.put(b"ring")
@@ -80,7 +80,7 @@ class BlobsContract(Contract):
         assert await backend.blobs.put(b"ring") == digest
         assert await backend.blobs.get(digest) == b"ring"
 
-    @requirement("blobs:digests:paged", "Unused blobs are found by comparing with all digests.")
+    @requirement("blobs:digests:paged")
     async def test_digests_come_in_order_page_by_page(self, backend: Backend) -> None:
         """`digests` returns every stored digest once, in order, page by page."""
         expected = sorted([await backend.blobs.put(str(n).encode()) for n in range(25)])
@@ -96,7 +96,7 @@ class BlobsContract(Contract):
 class DurableBlobsContract(Contract):
     """For backends that can `reopen` and that offer `damages`."""
 
-    @requirement("blobs:durable:reopened", "The commit that names them is durable.")
+    @requirement("blobs:durable:reopened")
     async def test_bytes_survive_closing(self, backend: Backend) -> None:
         """Bytes are still there after closing and opening."""
         digest = await backend.blobs.put(b"ring")
@@ -105,7 +105,7 @@ class DurableBlobsContract(Contract):
 
         assert await again.blobs.get(digest) == b"ring"
 
-    @requirement("blobs:get:altered", "Wrong bytes are worse than none.")
+    @requirement("blobs:get:altered")
     async def test_altered_bytes_are_refused(self, backend: Backend) -> None:
         """Bytes that do not match their hash raise BrokenInvariant `blobs.altered`."""
         digest = await backend.blobs.put(b"ring " * 1_000)
@@ -118,7 +118,7 @@ class DurableBlobsContract(Contract):
 class DurabilityContract(Contract):
     """For backends that can `reopen` and `close`."""
 
-    @requirement("ledger:durable:reopened", "An acknowledged write must last.")
+    @requirement("ledger:durable:reopened")
     async def test_everything_survives_closing(self, backend: Backend) -> None:
         """After closing and opening, log, views and positions are unchanged."""
         await write_chronicle(backend)
@@ -132,7 +132,7 @@ class DurabilityContract(Contract):
         after = await Scribe(again.canon, "after").make(a_fact("after"))
         assert after.position == Position(head + 1)
 
-    @requirement("ledger:durable:closed", "A late caller must learn that nothing was written.")
+    @requirement("ledger:durable:closed")
     async def test_closed_store_refuses(self, backend: Backend) -> None:
         """A closed store refuses calls with Unavailable `ledger.closed`."""
         scribe = Scribe(backend.canon)
@@ -151,7 +151,7 @@ class DurabilityContract(Contract):
 class WritersContract(Contract):
     """For backends that offer a `second` instance on the same store."""
 
-    @requirement("ledger:writers:share", "Each desktop client starts its own server.")
+    @requirement("ledger:writers:share")
     async def test_instances_see_each_other(self, backend: Backend) -> None:
         """Two instances on one store see each other's commits at once, in one order."""
         other = await present(backend.second)()
@@ -166,7 +166,7 @@ class WritersContract(Contract):
             assert (await reader.canon.state.facts(FactQuery())).total == n
         assert await answers(backend.canon) == await answers(other.canon)
 
-    @requirement("ledger:writers:conflict", "All processes of a store share one canon.")
+    @requirement("ledger:writers:conflict")
     async def test_verdicts_and_ids_hold_across_instances(self, backend: Backend) -> None:
         """A commit of one instance makes the other's verdict stale, and ids are replayed."""
         other = await present(backend.second)()
@@ -183,7 +183,7 @@ class WritersContract(Contract):
         assert replayed.replayed
         assert stale == Stale(head=Position(1))
 
-    @requirement("ledger:writers:many-at-once", "A client should not see a busy store.")
+    @requirement("ledger:writers:many-at-once")
     async def test_concurrent_instances_lose_nothing(self, backend: Backend) -> None:
         """Two instances under concurrent load lose and repeat nothing."""
         other = await present(backend.second)()
@@ -203,7 +203,7 @@ class WritersContract(Contract):
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(200)
         assert (await backend.canon.state.facts(FactQuery())).total == 200
 
-    @requirement("ledger:writers:exclusive", "The blocked writer may be in another process.")
+    @requirement("ledger:writers:exclusive")
     async def test_exclusive_keeps_the_other_instance_out(self, backend: Backend) -> None:
         """`exclusive` also blocks the other instance, until the block ends."""
         other = await present(backend.second)()
@@ -219,7 +219,7 @@ class WritersContract(Contract):
 
         assert (await waiting).position == Position(4)
 
-    @requirement("ledger:writers:touched", "A cache must not outlive another process's change.")
+    @requirement("ledger:writers:touched")
     async def test_touches_of_the_other_instance_are_told(self, backend: Backend) -> None:
         """`touched_since` includes keys that other instances touched."""
         other = await present(backend.second)()
@@ -282,7 +282,7 @@ SEVERAL = ("secret", "turn 1", "dream", "at home")
 class UpkeepContract(Contract):
     """For backends that offer `upkeep`, `files`, `open_backup` and `damages`."""
 
-    @requirement("upkeep:verify:good", "Operators ignore checks with false alarms.")
+    @requirement("upkeep:verify:good")
     async def test_good_store_verifies(self, backend: Backend) -> None:
         """`verify` finds no fault in a good store, and returns its heads and sizes."""
         await write_chronicle(backend)
@@ -294,7 +294,7 @@ class UpkeepContract(Contract):
         assert seen.things > 50
         assert dict(seen.heads) == await heads(backend)
 
-    @requirement("upkeep:verify:empty", "Operators first try an empty store.")
+    @requirement("upkeep:verify:empty")
     async def test_upkeep_of_an_empty_store(self, backend: Backend, tmp_path: Path) -> None:
         """`verify`, `rebuild` and `backup` work on an empty store."""
         upkeep = present(backend.upkeep)
@@ -305,9 +305,7 @@ class UpkeepContract(Contract):
         assert await upkeep.collect_orphans() == 0
         assert (await verified(backend)).commits == 0
 
-    @requirement(
-        "upkeep:verify:finds-altered-records", "The record must prove that it was not altered."
-    )
+    @requirement("upkeep:verify:finds-altered-records")
     async def test_altered_records_are_found(self, backend: Backend) -> None:
         """`verify` finds each alteration of records that the backend can make."""
         for name in present(backend.damages).records:
@@ -317,9 +315,7 @@ class UpkeepContract(Contract):
 
             assert (await verified(fresh)).findings != (), name
 
-    @requirement(
-        "upkeep:verify:finds-altered-views", "A wrong view is believed until it is compared."
-    )
+    @requirement("upkeep:verify:finds-altered-views")
     async def test_altered_views_are_found(self, backend: Backend) -> None:
         """`verify` finds each alteration of views that the backend can make."""
         for name in present(backend.damages).views:
@@ -332,7 +328,7 @@ class UpkeepContract(Contract):
             assert findings != (), name
             assert all(finding.where and finding.what for finding in findings)
 
-    @requirement("upkeep:verify:while-serving", "Stores in use need the check most.")
+    @requirement("upkeep:verify:while-serving")
     async def test_verify_sees_one_moment(self, backend: Backend) -> None:
         """`verify` finds no fault while others write."""
         await write_chronicle(backend)
@@ -341,7 +337,7 @@ class UpkeepContract(Contract):
 
         assert seen.findings == ()
 
-    @requirement("upkeep:rebuild:equals-incremental", "A view is exactly the fold of the records.")
+    @requirement("upkeep:rebuild:equals-incremental")
     async def test_rebuilt_views_are_the_same(self, backend: Backend) -> None:
         """Rebuilt views answer every query like the views before."""
         await write_chronicle(backend)
@@ -354,7 +350,7 @@ class UpkeepContract(Contract):
         await keep_writing(backend, 3)
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:rebuild:repairs", "A view may be lost at any time.")
+    @requirement("upkeep:rebuild:repairs")
     async def test_altered_views_are_repaired(self, backend: Backend) -> None:
         """After a rebuild, a store with altered views verifies and answers as before."""
         await write_chronicle(backend)
@@ -366,7 +362,7 @@ class UpkeepContract(Contract):
             assert (await verified(backend)).findings == (), name
             assert await answers(backend.canon) == before, name
 
-    @requirement("upkeep:rebuild:while-serving", "Maintenance must not interrupt serving.")
+    @requirement("upkeep:rebuild:while-serving")
     async def test_rebuild_misses_no_commit(self, backend: Backend) -> None:
         """Commits appended during a rebuild are in the rebuilt views."""
         await write_chronicle(backend)
@@ -377,7 +373,7 @@ class UpkeepContract(Contract):
         assert (await backend.canon.state.facts(FactQuery())).total == facts + 40
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:backup:opens", "A backup must be proved by opening it.")
+    @requirement("upkeep:backup:opens")
     async def test_backup_is_the_store(self, backend: Backend, tmp_path: Path) -> None:
         """A backup opens, has the reported heads, verifies and answers alike."""
         await write_chronicle(backend)
@@ -393,7 +389,7 @@ class UpkeepContract(Contract):
         assert await answers(copy.canon) == told
         assert (await verified(copy)).findings == ()
 
-    @requirement("upkeep:backup:while-serving", "A world is never idle.")
+    @requirement("upkeep:backup:while-serving")
     async def test_backup_of_a_busy_store_is_a_prefix(
         self, backend: Backend, tmp_path: Path
     ) -> None:
@@ -411,9 +407,7 @@ class UpkeepContract(Contract):
         kept = await copy.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=500)
         assert list(log[: len(kept)]) == list(kept)
 
-    @requirement(
-        "upkeep:backup:refuses-a-used-target", "The last good backup must survive a typing error."
-    )
+    @requirement("upkeep:backup:refuses-a-used-target")
     async def test_used_target_is_left_alone(self, backend: Backend, tmp_path: Path) -> None:
         """A target that is not empty raises Conflict `backup.exists`, and is not changed."""
         (tmp_path / "precious").write_text("mine")
@@ -422,7 +416,7 @@ class UpkeepContract(Contract):
             await present(backend.upkeep).backup(tmp_path, quiet)
         assert content(tmp_path) == {"precious": "mine"}
 
-    @requirement("upkeep:purge:leaves-no-trace", "People have a right to erasure.")
+    @requirement("upkeep:purge:leaves-no-trace")
     async def test_purged_text_is_in_no_file(self, backend: Backend) -> None:
         """After a purge, no file of the store contains the erased text, and no view returns it."""
         await write_chronicle(backend)
@@ -443,7 +437,7 @@ class UpkeepContract(Contract):
             found = await backend.canon.text.search(query)
             assert not {hit.id for hit in found.hits} & set(targets)
 
-    @requirement("upkeep:purge:verifies", "An erasure must not look like tampering.")
+    @requirement("upkeep:purge:verifies")
     async def test_purged_store_verifies(self, backend: Backend) -> None:
         """After a purge, the chain and the views verify, and a rebuild gives the same views."""
         await write_chronicle(backend)
@@ -461,10 +455,7 @@ class UpkeepContract(Contract):
         assert await answers(backend.canon) == told
         assert (await verified(backend)).findings == ()
 
-    @requirement(
-        "upkeep:purge:restored-elsewhere",
-        "A copy made after erasing must work like one made before.",
-    )
+    @requirement("upkeep:purge:restored-elsewhere")
     async def test_purged_log_is_restored_elsewhere(self, backend: Backend) -> None:
         """The log of a purged store restores elsewhere with the same answers."""
         await write_chronicle(backend)
@@ -479,7 +470,7 @@ class UpkeepContract(Contract):
         assert (await verified(copy)).findings == ()
         assert traces(copy, SECRET) == []
 
-    @requirement("upkeep:purge:merged", "A snapshot contains data of all merged entities.")
+    @requirement("upkeep:purge:merged")
     async def test_purged_entity_leaves_no_trace_in_others(self, backend: Backend) -> None:
         """Data of an erased entity is in no past version of an entity that it was merged with."""
         scribe, ann, bob = Scribe(backend.canon), ident("ann"), ident("bob")
@@ -499,7 +490,7 @@ class UpkeepContract(Contract):
             assert SECRET not in repr(past)
             assert isinstance(past[ann], Entity)
 
-    @requirement("upkeep:purge:keeps-the-rest", "Erasing one item must not erase others.")
+    @requirement("upkeep:purge:keeps-the-rest")
     async def test_purge_drops_nothing_else(self, backend: Backend) -> None:
         """`purge` drops payloads of the targets only, and may be repeated."""
         await write_chronicle(backend)
@@ -518,9 +509,7 @@ class UpkeepContract(Contract):
         assert [p for p, q in zip(was.parts, now.parts, strict=True) if p != q] == [was.parts[2]]
         assert now.parts[2] is None
 
-    @requirement(
-        "upkeep:orphans:kept-when-young", "A blob is stored before the commit that names it."
-    )
+    @requirement("upkeep:orphans:kept-when-young")
     async def test_young_and_used_blobs_are_kept(self, backend: Backend) -> None:
         """`collect_orphans` keeps blobs that a commit refers to, and blobs younger than a day."""
         await Scribe(backend.canon).make(a_turn("book", text="word " * 100_000))
@@ -531,7 +520,7 @@ class UpkeepContract(Contract):
         log = await backend.canon.ledger.read(MIDDLE_EARTH, after=Position(0), limit=1)
         assert "word word" in repr(log[0].entries)
 
-    @requirement("upkeep:facts:told", "Support asks an operator for them first.")
+    @requirement("upkeep:facts:told")
     async def test_facts_about_the_store_are_told(self, backend: Backend) -> None:
         """`facts_about_store` returns texts and numbers."""
         await write_chronicle(backend)
@@ -549,9 +538,7 @@ SIZES = (1, 127, 128, 5_000)
 class SharedUpkeepContract(Contract):
     """For backends with `upkeep` that offer a `second` instance."""
 
-    @requirement(
-        "upkeep:shared:verify-and-backup", "An operator's command runs beside the servers."
-    )
+    @requirement("upkeep:shared:verify-and-backup")
     async def test_what_the_other_writes_is_verified_and_copied(
         self, backend: Backend, tmp_path: Path
     ) -> None:
@@ -569,7 +556,7 @@ class SharedUpkeepContract(Contract):
         assert dict(held) == await heads(copy)
         assert (await verified(copy)).findings == ()
 
-    @requirement("upkeep:shared:rebuild", "Agents must not notice a rebuild.")
+    @requirement("upkeep:shared:rebuild")
     async def test_the_other_does_not_notice_a_rebuild(self, backend: Backend) -> None:
         """Another instance answers alike during and after a rebuild, and continues to write."""
         other = await present(backend.second)()
@@ -587,7 +574,7 @@ class SharedUpkeepContract(Contract):
             assert (await one.canon.state.facts(FactQuery())).total == facts + 30
         assert (await verified(other)).findings == ()
 
-    @requirement("upkeep:shared:purge", "Servers keep running while an operator erases.")
+    @requirement("upkeep:shared:purge")
     async def test_purge_leaves_no_trace_beside_an_open_instance(self, backend: Backend) -> None:
         """A purge leaves no trace, even if another instance has the store open and has read it."""
         other = await present(backend.second)()
@@ -626,10 +613,7 @@ async def found(backend: Backend, name: str = "") -> Sequence[int]:
 class SizesContract(Contract):
     """For backends that offer `upkeep`."""
 
-    @requirement(
-        "upkeep:rebuild:commits-of-any-size",
-        "Bulk writes and single writes are indexed differently.",
-    )
+    @requirement("upkeep:rebuild:commits-of-any-size")
     async def test_r1_a_rebuild_keeps_the_passages_of_commits_of_any_size(
         self, backend: Backend
     ) -> None:
@@ -651,9 +635,7 @@ class SizesContract(Contract):
         assert (await found(backend))[-2] == before[-2] - 1
         assert (await verified(backend)).findings == ()
 
-    @requirement(
-        "upkeep:glance:agrees", "It runs after every backup and must not raise false alarms."
-    )
+    @requirement("upkeep:glance:agrees")
     async def test_r1_a_glance_finds_nothing_in_good_views(self, backend: Backend) -> None:
         """`glance` finds no fault in good views, also with queued passages and concurrent writes.
 

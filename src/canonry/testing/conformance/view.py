@@ -60,10 +60,7 @@ async def assert_alike(source: Backend, target: Backend) -> None:
 class ViewContract(Contract):
     """Provide a fixture `backend` with an empty store. Some of its views must be projections."""
 
-    @requirement(
-        "view:cursor:stands-where-it-shows",
-        "A writer that waits must know whether its write is visible.",
-    )
+    @requirement("view:cursor:stands-where-it-shows")
     async def test_the_cursor_follows_what_shows(self, backend: Backend) -> None:
         """The cursor of a space is the position of the last visible commit."""
         scribe, other = Scribe(backend.canon), await backend.another()
@@ -78,7 +75,7 @@ class ViewContract(Contract):
         for view in projections_of(other.canon).values():
             assert await view.cursor(MIDDLE_EARTH) >= 2
 
-    @requirement("view:apply:equals-own-fold", "The choice of an engine must not change an answer.")
+    @requirement("view:apply:equals-own-fold")
     async def test_fed_views_answer_as_their_ledgers_own(self, backend: Backend) -> None:
         """Views that are fed from another ledger answer like the views of that ledger."""
         other = await backend.another()
@@ -88,10 +85,7 @@ class ViewContract(Contract):
 
         await assert_alike(backend, other)
 
-    @requirement(
-        "view:apply:again",
-        "A reply may be lost, and several processes may project the same commits.",
-    )
+    @requirement("view:apply:again")
     async def test_applying_again_changes_nothing(self, backend: Backend) -> None:
         """Applying a commit again changes nothing, even between new commits."""
         other = await backend.another()
@@ -105,7 +99,7 @@ class ViewContract(Contract):
 
         await assert_alike(backend, other)
 
-    @requirement("view:apply:gap", "A view that skips a commit shows a state that never existed.")
+    @requirement("view:apply:gap")
     async def test_a_gap_is_refused(self, backend: Backend) -> None:
         """Commits that do not follow the cursor are refused, and no part of them is visible."""
         scribe, other = Scribe(backend.canon), await backend.another()
@@ -120,7 +114,7 @@ class ViewContract(Contract):
             await view.apply(made)
             assert await view.cursor(MIDDLE_EARTH) == 2
 
-    @requirement("view:apply:together", "Every process that waits for a view also updates it.")
+    @requirement("view:apply:together")
     async def test_projectors_side_by_side_leave_what_one_leaves(self, backend: Backend) -> None:
         """Concurrent projectors leave the same state as a single projector."""
         other, scribe = await backend.another(), Scribe(backend.canon)
@@ -135,10 +129,7 @@ class ViewContract(Contract):
 
         await assert_alike(backend, other)
 
-    @requirement(
-        "view:apply:as-it-is-now",
-        "A view that lags is updated from the present state, not from past states.",
-    )
+    @requirement("view:apply:as-it-is-now")
     async def test_a_view_that_lags_may_see_things_early(self, backend: Backend) -> None:
         """Projections may receive items in the state of later commits."""
         other = await backend.another()
@@ -185,9 +176,7 @@ async def found(vectors: Vectors, *direction: float, **given: Any) -> Sequence[s
 class VectorsContract(Contract):
     """Provide a fixture `vectors` with an empty index."""
 
-    @requirement(
-        "vectors:search:nearest-first", "Ranking needs similarities, and tests need a fixed order."
-    )
+    @requirement("vectors:search:nearest-first")
     async def test_the_nearest_come_first(self, vectors: Vectors) -> None:
         """The nearest passages come first with their inner products, ties by id and part."""
         assert await found(vectors, 1.0) == []
@@ -202,9 +191,7 @@ class VectorsContract(Contract):
         assert [(hit.id, hit.part) for hit in tied] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
         assert await vectors.search(replace(asked, limit=0)) == []
 
-    @requirement(
-        "vectors:search:filters", "Callers must not find hidden items, and spaces must not mix."
-    )
+    @requirement("vectors:search:filters")
     async def test_filters_select(self, vectors: Vectors) -> None:
         """Collection, space, entities, source and the excluded scene select, also combined."""
         await take_in(
@@ -227,9 +214,7 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0, **snippets, source_id="book") == ["quoted"]
         assert await found(vectors, 1.0, **snippets, source_id="film") == []
 
-    @requirement(
-        "vectors:search:models-are-apart", "Vectors of different models cannot be compared."
-    )
+    @requirement("vectors:search:models-are-apart")
     async def test_models_are_apart(self, vectors: Vectors) -> None:
         """Vectors of different models are never compared. A model without vectors is no error."""
         await take_in(vectors, entry("old", 1.0))
@@ -246,7 +231,7 @@ class VectorsContract(Contract):
         short = VectorQuery(model=MODEL, vector=b"1234", collection=Collection.MEMORIES)
         assert await vectors.search(short) == []
 
-    @requirement("vectors:apply:replaces", "A changed passage must not be found by its old text.")
+    @requirement("vectors:apply:replaces")
     async def test_entries_replace_what_was_there(self, vectors: Vectors) -> None:
         """The entries of an id replace all its parts. A removed id has none."""
         await take_in(vectors, *(entry("a", 1.0, part=n) for n in range(3)), entry("b", 1.0))
@@ -257,7 +242,7 @@ class VectorsContract(Contract):
         assert [(hit.id, hit.part) for hit in await vectors.search(asked)] == [("a", 0)]
         assert [status.count for status in await vectors.status()] == [1]
 
-    @requirement("vectors:apply:follows", "Concurrent indexers must not undo each other's work.")
+    @requirement("vectors:apply:follows")
     async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
         """A batch that does not follow the cursor of its model changes nothing."""
         await take_in(vectors, entry("a", 1.0), follows="", cursor="1")
@@ -271,7 +256,7 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0) == ["a", "b"]
         assert await vectors.cursors() == {MODEL: "2"}
 
-    @requirement("vectors:apply:whole", "Half a batch with a new cursor is an invisible gap.")
+    @requirement("vectors:apply:whole")
     async def test_a_batch_with_one_wrong_vector_is_refused(self, vectors: Vectors) -> None:
         """A batch with one vector of another size is refused whole."""
         await take_in(vectors, entry("a", 1.0))
@@ -283,9 +268,7 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0) == ["a"]
         assert await vectors.cursors() == {MODEL: "1"}
 
-    @requirement(
-        "vectors:status:counts", "An indexer continues from there, also in another process."
-    )
+    @requirement("vectors:status:counts")
     async def test_status_tells_every_model(self, vectors: Vectors) -> None:
         """`status` and `cursors` return each model with its cursor, in order of first batches."""
         assert await vectors.status() == []
@@ -297,7 +280,7 @@ class VectorsContract(Contract):
         assert told == [(MODEL, 2, "one"), (OTHER, 0, "two")]
         assert list((await vectors.cursors()).items()) == [(MODEL, "one"), (OTHER, "two")]
 
-    @requirement("vectors:digests:by-part", "An unchanged text is not embedded again.")
+    @requirement("vectors:digests:by-part")
     async def test_digests_come_part_by_part(self, vectors: Vectors) -> None:
         """`digests` returns the digest of each part, in order. Unknown ids are left out."""
         parts = [entry("a", 1.0, part=n, digest=bytes([n])) for n in (1, 0, 2)]
@@ -311,7 +294,7 @@ class VectorsContract(Contract):
         }
         assert await vectors.digests(OTHER, ["a"]) == {}
 
-    @requirement("vectors:about:paged", "A rename requires embedding the entity's passages again.")
+    @requirement("vectors:about:paged")
     async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
         """`about` pages through the ids of passages that name an entity, in order."""
         mine = [entry(f"p{n}", 1.0, entities=("ann",)) for n in (3, 1, 2)]
@@ -322,7 +305,7 @@ class VectorsContract(Contract):
         assert await vectors.about(MODEL, "ben", limit=2) == []
         assert await vectors.about(OTHER, "ann", limit=2) == []
 
-    @requirement("vectors:remove:every-model", "Erasing must not depend on the current model.")
+    @requirement("vectors:remove:every-model")
     async def test_what_is_removed_is_found_nowhere(self, vectors: Vectors) -> None:
         """A removed passage is found under no model. Cursors stay, and purging is then safe."""
         for model in (MODEL, OTHER):
@@ -335,7 +318,7 @@ class VectorsContract(Contract):
             assert await found(vectors, 1.0, model=model) == ["b"]
         assert await vectors.cursors() == {MODEL: "1", OTHER: "1"}
 
-    @requirement("vectors:drop:one-or-all", "A lost index is built again from the records.")
+    @requirement("vectors:drop:one-or-all")
     async def test_dropping_forgets_one_model_or_all(self, vectors: Vectors) -> None:
         """`drop` deletes one model or all. Later batches start from nothing."""
         for model in (MODEL, OTHER):
