@@ -16,16 +16,8 @@ import click
 from canonry.app.stores import open_kept_store, open_store_to_try
 from canonry.catalog.usecases.exchange import CatalogImported, export_catalog, import_catalog
 from canonry.cli.entry import complain
-from canonry.cli.options import (
-    IN_FILE,
-    OUT_FILE,
-    OUT_FOLDER,
-    operator,
-    progress,
-    settings_from,
-    store_command,
-)
-from canonry.cli.screen import EXAMPLES, data_output, tell_line
+from canonry.cli.options import command, operator, progress, settings_from
+from canonry.cli.screen import data_output, tell_line
 from canonry.language.texts.visible import visible
 from canonry.log.schemas.catalog_tables import TABLES, CatalogTable, Column, Form
 from canonry.readmodels.catalog import ID
@@ -228,12 +220,7 @@ def catalog() -> None:
     """Import or export a catalog."""
 
 
-@catalog.command("import", epilog=EXAMPLES["catalog"])
-@click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--lenient", is_flag=True, help="Store the valid rows, and list the refused ones.")
-@click.option("--dry-run", is_flag=True, help="Check the files and store nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-@store_command
+@command("catalog-import", catalog)
 async def import_(
     *, files: tuple[Path, ...], lenient: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> None:
@@ -266,16 +253,7 @@ async def import_(
         _print(report, found)
 
 
-@catalog.command(epilog=EXAMPLES["catalog-export"])
-@click.argument("file", type=OUT_FILE, required=False)
-@click.option(
-    "--csv",
-    "folder",
-    type=OUT_FOLDER,
-    help="Write a CSV file for each array into this folder instead.",
-)
-@click.option("--project", "projects", multiple=True, metavar="UUID", help="Only these projects.")
-@store_command
+@command("catalog-export", catalog)
 async def export(
     *, file: Path | None, folder: Path | None, projects: tuple[str, ...], **given: Any
 ) -> None:

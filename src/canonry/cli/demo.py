@@ -20,8 +20,8 @@ from mcp_types import TextContent
 
 from canonry.app.packages import is_installed, require_package
 from canonry.cli.connecting.command import launch
-from canonry.cli.options import OUT_FOLDER
-from canonry.cli.screen import EXAMPLES, tell, whole_file
+from canonry.cli.options import command
+from canonry.cli.screen import tell, whole_file
 from canonry.cli.serve import inspect_folder
 from canonry.values.errors import BrokenInvariant, Unavailable
 
@@ -415,19 +415,7 @@ class DemoWorld:
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
 
 
-@click.command(epilog=EXAMPLES["demo"])
-@click.option(
-    "--keep",
-    type=OUT_FOLDER,
-    metavar="DIR",
-    help="Keep the store in this new folder.  [default: delete it]",
-)
-@click.option(
-    "--inspect/--no-inspect",
-    "inspects",
-    default=None,
-    help="End with a link to the inspector.  [default: on a terminal]",
-)
+@command("demo", settings=None)
 def demo(*, keep: Path | None, inspects: bool | None) -> None:
     """Play a small world through real MCP clients, and see what becomes canon.
 

@@ -27,8 +27,8 @@ from canonry.canon.upkeep.erase import (
     plan_erasure,
 )
 from canonry.canon.upkeep.erase import erase as erase_things
-from canonry.cli.options import operator, settings_from, store_command
-from canonry.cli.screen import EXAMPLES, tell_line
+from canonry.cli.options import command, operator, settings_from
+from canonry.cli.screen import tell_line
 from canonry.log.entries import THING_KINDS
 from canonry.narrative.toolset.canonizing import says as says_of_upkeep
 from canonry.records.usecases.withdrawing import list_due, withdraw_source
@@ -42,40 +42,8 @@ from canonry.values.provenance import Actor
 SHOWN_MAX: Final = 100
 """The most mentions that are listed. All are counted."""
 
-_WITH: Final = {
-    "entity": ", with all items about it",
-    "source": ", with the items that only it supports",
-    "schema": " in all versions, with all items of its type",
-}
-"""Further items that are erased, as the help names them."""
 
-
-def _kinds(command: Any) -> Any:
-    for kind in reversed(tuple(ERASABLE)):
-        text = f"The {kind} to erase{_WITH.get(kind, '')}."
-        command = click.option(f"--{kind}", kind, metavar="ID", default=None, help=text)(command)
-    return command
-
-
-@click.command(epilog=EXAMPLES["erase"])
-@click.option("--find", metavar="NAME", help="List the texts that contain NAME, with their ids.")
-@_kinds
-@click.option(
-    "--also-called",
-    multiple=True,
-    metavar="NAME",
-    help="Another name for the item in other texts; repeatable.",
-)
-@click.option(
-    "--mentions",
-    type=click.Choice(("keep", "erase")),
-    default="keep",
-    show_default=True,
-    help="Keep or erase other texts that mention the name.",
-)
-@click.option("--reason", default="erased by the operator", help="Reason, kept in the tombstone.")
-@click.option("--yes", is_flag=True, help="Erase now. Without it, only the plan is shown.")
-@store_command
+@command("erase")
 async def erase(
     *,
     find: str | None,
@@ -157,26 +125,8 @@ def _print_mentions(mentions: Sequence[Mention]) -> None:
 
 LISTED_MAX: Final = 20
 
-RETAIN: Final = """\
-\b
-Examples:
-  canonry retain                                                      shows what is due
-  canonry retain --brought-days 3650 --withdrawn-days 30 --yes        withdraws and erases
 
-\b
-Without these options, the settings policy.truth.retention.brought_days and .withdrawn_days apply.
-Erased content cannot be restored; older backups still contain it.
-"""
-
-_yes = click.option("--yes", is_flag=True, help="Do it now. Without it, the plan is only shown.")
-
-
-@click.command(epilog=EXAMPLES["undo"])
-@click.option("--source", metavar="ID", help="Id of the source, as the list shows it.")
-@click.option("--user", metavar="ID", help="Owner of the account.  [default: the local user]")
-@click.option("--reason", default="withdrawn by the operator", help="Reason, kept in the log.")
-@_yes
-@store_command
+@command("undo")
 async def undo(
     *, source: str | None, user: str | None, reason: str, yes: bool, **given: Any
 ) -> None:
@@ -201,12 +151,7 @@ async def undo(
         click.echo("\nNothing was changed. Add --yes to withdraw it.")
 
 
-@click.command(epilog=RETAIN)
-@click.option("--brought-days", type=click.IntRange(0), help="Days until sources are withdrawn.")
-@click.option("--withdrawn-days", type=click.IntRange(0), help="Days from withdrawal to erasure.")
-@click.option("--user", metavar="ID", help="Only the account of ID.  [default: all accounts]")
-@_yes
-@store_command
+@command("retain")
 async def retain(
     *,
     brought_days: int | None,
@@ -256,11 +201,7 @@ async def _list(canon: Canon, caller: Caller) -> None:
         click.echo("This account has no sources.")
 
 
-@click.command(epilog=EXAMPLES["retcon"])
-@click.option("--scene", "scene_id", metavar="ID", required=True, help="The scene to retcon.")
-@click.option("--reason", default="retconned by the operator", help="Reason, kept in the log.")
-@click.option("--yes", is_flag=True, help="Retcon now. Without it, only the list is shown.")
-@store_command
+@command("retcon")
 async def retcon(*, scene_id: str, reason: str, yes: bool, **given: Any) -> None:
     """Retcon everything that a scene made canon, and everything that certainly depends on it."""
     if not is_uuid(scene_id.lower()):

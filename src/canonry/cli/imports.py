@@ -24,18 +24,9 @@ from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import import_log
 from canonry.cli.chat_exports import parts_of
 from canonry.cli.note_folder import edits_of, is_exported
-from canonry.cli.options import (
-    AS_JSON,
-    IMPORTER,
-    IN_FILE,
-    IN_FOLDER,
-    operator,
-    progress,
-    settings_from,
-    store_command,
-)
+from canonry.cli.options import command, operator, progress, settings_from
 from canonry.cli.people import TOOLS, ask_store, tell_reply
-from canonry.cli.screen import EXAMPLES, tell_line
+from canonry.cli.screen import tell_line
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.sources import SourceType
@@ -216,31 +207,15 @@ KINDS: Final = {
 }
 """Type of a document by the suffix of its file."""
 
-LEVELS: Final = ("proposed", "canon", "authoritative")
+
+@click.group()
+def imports() -> None:
+    """Import chats, notes, transcripts, documents or an exported log."""
 
 
-@click.command("documents", epilog=EXAMPLES["documents"])
-@click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
-@click.option(
-    "--source-type",
-    type=click.Choice([each.value for each in SourceType]),
-    default=SourceType.RULEBOOK.value,
-    show_default=True,
-    help="Type of the documents.",
+@command(
+    "documents", imports, types={"source_type": click.Choice([each.value for each in SourceType])}
 )
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
-    default=CanonLevel.AUTHORITATIVE.value,
-    show_default=True,
-    help="Canon level of their content.",
-)
-@click.option("--doc-id", metavar="ID", help="Id of the document across editions; for one file.")
-@click.option("--charset", metavar="NAME", help="Encoding of texts that are not UTF-8.")
-@IMPORTER
-@AS_JSON
-@store_command
 async def documents(
     *,
     files: tuple[Path, ...],
@@ -343,21 +318,11 @@ _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})|\]\(([^()\s#]{1,300})")
 _COUNTED: Final = ("files", "sources", "known", "records", "links")
 
 
-def _bringing(kind: str) -> click.Command:
+def _bringing(kind: str) -> None:
     """Make the command that brings chats or notes into the account."""
 
-    @click.command(kind, help=f"Import {_SUBJECTS[kind]} into your account.", epilog=EXAMPLES[kind])
-    @click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
-    @click.option(
-        "--dry-run",
-        is_flag=True,
-        hidden=kind != "notes",
-        help="Print the edits of an exported folder, and propose nothing.",
-    )
-    @IMPORTER
-    @AS_JSON
-    @store_command
-    async def command(
+    @command(kind, imports, help=f"Import {_SUBJECTS[kind]} into your account.")
+    async def bring(
         *, paths: tuple[Path, ...], dry_run: bool, agent_type: str, as_json: bool, **given: Any
     ) -> None:
         exported = [each for each in paths if kind == "notes" and is_exported(each)]
@@ -389,8 +354,6 @@ def _bringing(kind: str) -> click.Command:
         click.echo(", ".join(f"{counts[each]} {each}" for each in _COUNTED))
         for name, why in unread.items():
             tell_line(f"not read: {name}: {why}")
-
-    return command
 
 
 async def _propose_edits(settings: Settings, path: Path, *, dry_run: bool, as_json: bool) -> None:
@@ -467,30 +430,11 @@ def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Pat
                 yield each, name
 
 
-@click.group()
-def imports() -> None:
-    """Import chats, notes, transcripts, documents or an exported log."""
+for _kind in _ENDINGS:
+    _bringing(_kind)
 
 
-for _command in (documents, *map(_bringing, _ENDINGS)):
-    imports.add_command(_command)
-
-
-@imports.command(epilog=EXAMPLES["transcript"])
-@click.argument("files", type=IN_FILE, nargs=-1, required=True)
-@click.option("--universe", required=True, metavar="NAME", help="Created if it is missing.")
-@click.option("--story", metavar="TITLE", help="The campaign.  [default: the universe's name]")
-@click.option(
-    "--gm",
-    "gms",
-    multiple=True,
-    metavar="NAME",
-    help="Speaker who leads the game; repeatable.  [default: GM, DM, MATT]",
-)
-@click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Repeatable.")
-@IMPORTER
-@AS_JSON
-@store_command
+@command("transcript", imports)
 async def transcript(
     *,
     files: tuple[Path, ...],
@@ -557,20 +501,7 @@ def _print(report: ImportReport) -> None:
     )
 
 
-@imports.command(epilog=EXAMPLES["log"])
-@click.argument("file", type=IN_FILE)
-@click.option(
-    "--files",
-    type=IN_FOLDER,
-    metavar="FOLDER",
-    help="Folder of `canonry export --files` with the users' files.",
-)
-@click.option(
-    "--before",
-    metavar="INSTANT",
-    help="Leave out commits from this time on, such as 2026-03-01T12:00:00Z.",
-)
-@store_command
+@command("log", imports)
 async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
     """Append the commits of FILE, an export of `canonry export`, without any change.
 

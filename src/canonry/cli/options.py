@@ -3,11 +3,13 @@
 import asyncio
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, Literal, ParamSpec, TypeVar
 
 import click
 from typing_extensions import override
@@ -23,7 +25,7 @@ from canonry.app.setting_table import (
 )
 from canonry.app.settings import load_settings
 from canonry.canon.session.caller import Caller
-from canonry.cli.screen import wipe_line
+from canonry.cli.screen import EXAMPLES, wipe_line
 from canonry.readmodels.ports.view import UpkeepProgress
 from canonry.values.provenance import Actor
 
@@ -31,14 +33,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 
 IN_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
-OUT_FILE: Final = click.Path(path_type=Path, dir_okay=False)
-IN_FOLDER: Final = click.Path(path_type=Path, exists=True, file_okay=False)
-OUT_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+_TYPES: Final[Mapping[str, click.ParamType[Any]]] = {
+    "in_file": IN_FILE,
+    "out_file": click.Path(path_type=Path, dir_okay=False),
+    "in_folder": click.Path(path_type=Path, exists=True, file_okay=False),
+    "out_folder": click.Path(path_type=Path, file_okay=False),
+    "path": click.Path(path_type=Path, exists=True),
+    "count": click.IntRange(0),
+}
+"""The types of arguments and options by the words of `options.toml`."""
 
-AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-IMPORTER: Final = click.option(
-    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
-)
 CONFIG = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -121,6 +125,55 @@ def _option(row: SettingRow) -> Callable[[F], F]:
             f"{row.option}/--no-{row.option[2:]}", row.field, default=None, help=text
         )
     return click.option(row.option, row.field, metavar=row.metavar, default=None, help=text)
+
+
+@cache
+def _declared() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath("options.toml").read_text("utf-8"))
+
+
+def command(
+    key: str,
+    group: click.Group | None = None,
+    *,
+    settings: Callable[..., Callable[..., Any]] | None = store_command,
+    types: Mapping[str, click.ParamType[Any]] | None = None,
+    **attributes: Any,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function, from the table `key` in `options.toml`.
+
+    Its help ends with its examples. `key` is its name, after that of its `group`. `settings` adds
+    the options of settings, by default those of a store, and then the function is a coroutine.
+    `types` are the types that only the code knows, by parameter.
+    """
+    name = key if group is None else key.removeprefix(f"{group.name}-")
+    params = [_parameter(each, row, types or {}) for each, row in _declared()[key].items()]
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        run = function if settings is None else settings(function)
+        made = click.command if group is None else group.command
+        return made(name, epilog=EXAMPLES[key], params=params, **attributes)(run)
+
+    return make
+
+
+def _parameter(
+    spelled: str, row: Mapping[str, Any] | Literal[True], types: Mapping[str, click.ParamType[Any]]
+) -> click.Parameter:
+    given = dict(_declared()["shared"][spelled] if row is True else row)
+    words = spelled.split()
+    match given.pop("type", None):
+        case None:
+            given["type"] = types.get(words[-1].lstrip("-").replace("-", "_"))
+        case str(word):
+            given["type"] = _TYPES[word]
+        case choices:
+            given["type"] = click.Choice(choices)
+    if not spelled.startswith("-"):
+        return click.Argument(words, **given)
+    if "/" in spelled:  # without either of two flags there is no choice
+        given["default"] = None
+    return click.Option(words, **given)
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:

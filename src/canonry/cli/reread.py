@@ -8,16 +8,14 @@ import click
 
 from canonry.app.stores import open_kept_store
 from canonry.canon.upkeep.reread import Reread, reread_facts
-from canonry.cli.options import OUT_FOLDER, operator, progress, settings_from, store_command
-from canonry.cli.screen import EXAMPLES, tell_line
+from canonry.cli.options import command, operator, progress, settings_from
+from canonry.cli.screen import tell_line
 from canonry.narrative.toolset.canonizing import says
 
 LISTED_MAX = 50
 
 
-@click.command(epilog=EXAMPLES["reread"])
-@click.option("--yes", is_flag=True, help="Record them. Without it, the changes are only listed.")
-@store_command
+@command("reread")
 async def reread(*, yes: bool, **given: Any) -> None:
     """Record the statements in the words of facts that an older version accepted.
 
@@ -30,10 +28,7 @@ async def reread(*, yes: bool, **given: Any) -> None:
         click.echo("Nothing was changed. Add --yes to record the statements.")
 
 
-@click.command(epilog=EXAMPLES["upgrade"])
-@click.argument("target", type=OUT_FOLDER)
-@click.option("--yes", is_flag=True, help="Do not ask before the change.")
-@store_command
+@command("upgrade")
 async def upgrade(*, target: Path, yes: bool, **given: Any) -> None:
     """Back up the store into the new folder TARGET, then reread the facts of older versions.
 

@@ -9,8 +9,7 @@ from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
 from canonry.app.setting_table import Settings
 from canonry.app.system import SystemClock
-from canonry.cli.options import settings_from, token_options
-from canonry.cli.screen import EXAMPLES
+from canonry.cli.options import command, settings_from, token_options
 from canonry.cli.serve import server_options
 from canonry.gateway.principal import Principal, is_name
 from canonry.log.items.sources import user_id_of
@@ -21,40 +20,13 @@ from canonry.values.provenance import Authority
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 3_660
-_WORDS: Final = tuple(each.value for each in Authority)
+_TYPES: Final = {
+    "authorities": click.Choice([each.value for each in Authority]),
+    "days": click.FloatRange(0, _DAYS_MAX, min_open=True),
+}
 
 
-@click.command(epilog=EXAMPLES["token"])
-@click.argument("name")
-@click.option("--agent-type", required=True, metavar="TYPE", help="Role of the agent.")
-@click.option(
-    "--authority",
-    "authorities",
-    type=click.Choice(_WORDS),
-    multiple=True,
-    help="Authority it may claim.  [default: all but gm; for a keeper, all]",
-)
-@click.option("--no-authority", is_flag=True, help="It may claim no authority.")
-@click.option(
-    "--space", "spaces", multiple=True, metavar="UUID", help="Only these.  [default: all]"
-)
-@click.option(
-    "--character",
-    "characters",
-    multiple=True,
-    metavar="UUID",
-    help="Character that the user plays; the token may read what it knows.",
-)
-@click.option("--world", metavar="UUID", help="World or space of its calls.")
-@click.option("--user", metavar="ID", help="User whose account it uses.  [default: NAME]")
-@click.option(
-    "--days",
-    type=click.FloatRange(0, _DAYS_MAX, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="Days until it expires.",
-)
-@token_options
+@command("token", settings=token_options, types=_TYPES)
 def token(
     *,
     name: str,

@@ -8,17 +8,13 @@ import click
 
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.serving import served
-from canonry.cli.options import AS_JSON, all_options, settings_from
-from canonry.cli.screen import EXAMPLES
+from canonry.cli.options import all_options, command, settings_from
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.values.errors import NotFound
 from canonry.values.json_values import encode_json
 
 
-@click.command(epilog=EXAMPLES["tools"])
-@click.argument("name", required=False)
-@AS_JSON
-@all_options
+@command("tools", settings=all_options)
 def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
     """List tools with the agent types that may call them, or explain the tool NAME."""
     settings = settings_from(given)

@@ -26,19 +26,8 @@ from canonry.app.stores import KeptStore, open_kept_store, open_store_to_look
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.lookup import account_of
 from canonry.canon.upkeep.logs import Heads, export_log, heads_from, verify_store
-from canonry.cli.note_folder import EVERYONE, read_space
-from canonry.cli.options import (
-    AS_JSON,
-    IN_FILE,
-    IN_FOLDER,
-    OUT_FILE,
-    OUT_FOLDER,
-    SettingsCommand,
-    all_options,
-    progress,
-    settings_from,
-    store_command,
-)
+from canonry.cli.note_folder import read_space
+from canonry.cli.options import SettingsCommand, all_options, command, progress, settings_from
 from canonry.cli.screen import EXAMPLES, data_output, tell_line, whole_file
 from canonry.readmodels.ports.view import Verification
 from canonry.recall.usecases.recall import RecallServices
@@ -53,14 +42,7 @@ if TYPE_CHECKING:
     from canonry.app.backends.postgres import PlacedSpace
 
 
-@click.command(epilog=EXAMPLES["rebuild"])
-@click.option(
-    "--only",
-    type=click.Choice(["views", "vectors"]),
-    default=None,
-    help="Rebuild only the views, or all vectors of the search by meaning.",
-)
-@store_command
+@command("rebuild")
 async def rebuild(*, only: str | None, **given: Any) -> None:
     """Rebuild all views from the records, and drop a damaged vector index.
 
@@ -100,9 +82,7 @@ async def _rebuild_vectors(settings: Settings) -> int:
             return await rebuild_index(recall, recall_folder(settings), told)
 
 
-@click.command(epilog=EXAMPLES["backup"])
-@click.argument("target", type=OUT_FOLDER)
-@store_command
+@command("backup")
 async def backup(*, target: Path, **given: Any) -> None:
     """Copy the store into the new folder TARGET; servers may keep running.
 
@@ -126,9 +106,7 @@ async def backup(*, target: Path, **given: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command(epilog=EXAMPLES["restore"])
-@click.argument("source", type=IN_FOLDER)
-@store_command
+@command("restore")
 async def restore(*, source: Path, **given: Any) -> None:
     """Restore the backup in SOURCE into an empty data folder.
 
@@ -143,21 +121,7 @@ async def restore(*, source: Path, **given: Any) -> None:
     )
 
 
-@click.command(epilog=EXAMPLES["verify"])
-@click.option(
-    "--against",
-    type=IN_FILE,
-    metavar="FILE",
-    help="Compare with earlier heads: a manifest, an exported log, or a file of --record.",
-)
-@click.option(
-    "--record",
-    type=OUT_FILE,
-    metavar="FILE",
-    help="Write the heads to FILE if no problem is found.",
-)
-@AS_JSON
-@store_command
+@command("verify")
 async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
     """Check all hash chains, views and files against the records.
 
@@ -228,13 +192,7 @@ def _data(verification: Verification) -> dict[str, Any]:
     }
 
 
-@click.command(cls=SettingsCommand, epilog=EXAMPLES["doctor"])
-@AS_JSON
-@click.option(
-    "--mend", is_flag=True, help="First remove access of other users to files of an older version."
-)
-@click.option("--all", "whole", is_flag=True, help="List settings with their defaults too.")
-@all_options
+@command("doctor", settings=all_options, cls=SettingsCommand)
 def doctor(*, as_json: bool, mend: bool, whole: bool, **given: Any) -> None:
     """Diagnose problems of settings and store, and suggest fixes.
 
@@ -297,18 +255,7 @@ def export() -> None:
     """
 
 
-@export.command("markdown", epilog=EXAMPLES["markdown"])
-@click.argument("folder", type=OUT_FOLDER)
-@click.option("--space", metavar="NAME", help="Name or id of the space, if there are several.")
-@click.option(
-    "--as",
-    "reader",
-    default=EVERYONE,
-    show_default=True,
-    metavar="NAME",
-    help="Reader whose knowledge the notes hold: everyone, gm, or a character.",
-)
-@store_command
+@command("markdown", export)
 async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any) -> None:
     """Write a space into the new or empty FOLDER, one Markdown note for each entity."""
     settings = settings_from(given)
@@ -320,20 +267,7 @@ async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any
     tell_line(f"wrote {len(notes.notes)} notes to {folder}")
 
 
-@export.command("log", epilog=EXAMPLES["export-log"])
-@click.argument("file", type=OUT_FILE, required=False)
-@click.option(
-    "--files",
-    type=OUT_FOLDER,
-    metavar="FOLDER",
-    help="Also copy the users' files into this new or empty folder.",
-)
-@click.option(
-    "--account",
-    metavar="USER",
-    help="Only the records of this user, in JSON for other programs; `me` is the local user.",
-)
-@store_command
+@command("export-log", export)
 async def export_as_log(
     *, file: Path | None, files: Path | None, account: str | None, **given: Any
 ) -> None:
@@ -378,13 +312,9 @@ def _begin(files: Path) -> None:
 
 
 SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
-KINDS = click.Choice(["embedded", *SERVERS])
 
 
-@click.command(epilog=EXAMPLES["move"])
-@click.option("--from", "source", type=KINDS, required=True, help="Kind of the present store.")
-@click.option("--to", "target", type=KINDS, required=True, help="Kind of the new store.")
-@store_command
+@command("move")
 async def move(*, source: str, target: str, **given: Any) -> None:
     """Copy a whole store with its files into another kind of store.
 
@@ -432,10 +362,7 @@ async def _opened(settings: Settings, kind: str, *, existing: bool = False) -> K
     return await open_kept_store(replace(settings, recall_embedder="none"), existing=existing)
 
 
-@click.command("move-space", epilog=EXAMPLES["move-space"])
-@click.argument("space", required=False, metavar="[SPACE]")
-@click.option("--to", "target", metavar="SERVER", help="New server: HOST:PORT/DATABASE.")
-@store_command
+@command("move-space")
 async def move_space(*, space: str | None, target: str | None, **given: Any) -> None:
     """Move a space to another server during use, or list the server of each space."""
     if (space is None) != (target is None):

@@ -24,8 +24,8 @@ from canonry.app.serving import advice_on, principal_for, served
 from canonry.app.setting_table import Settings
 from canonry.cli.connecting import json_text, toml_text
 from canonry.cli.entry import importing
-from canonry.cli.options import OUT_FOLDER, settings_from
-from canonry.cli.screen import EXAMPLES, whole_file
+from canonry.cli.options import command, settings_from
+from canonry.cli.screen import whole_file
 from canonry.cli.serve import serve
 from canonry.values.errors import InvalidInput, Unavailable
 
@@ -283,19 +283,7 @@ async def offered(command: Sequence[str], unheard: TextIO) -> int:
 _PRINTED: Final = "json"
 
 
-@click.command(epilog=EXAMPLES["connect"])
-@click.argument("client", required=False, type=click.Choice([*CLIENTS, _PRINTED]))
-@click.argument("serving", nargs=-1, metavar="[-- OPTIONS OF SERVE]")
-@click.option(
-    "--data",
-    type=OUT_FOLDER,
-    metavar="DIR",
-    help="Folder of the store.  [default: the user's data folder]",
-)
-@click.option("--name", default="canonry", metavar="NAME", help="Name of the server in the client.")
-@click.option("--project", is_flag=True, help="Connect for this folder only, in its own file.")
-@click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
-@click.option("--undo", is_flag=True, help="Remove the server again.")
+@command("connect", settings=None, types={"client": click.Choice([*CLIENTS, _PRINTED])})
 def connect(
     *,
     client: str | None,

@@ -13,15 +13,7 @@ import click
 
 from canonry.app.setting_table import Settings
 from canonry.app.stores import open_kept_store, open_store_to_try
-from canonry.cli.options import (
-    AS_JSON,
-    IN_FILE,
-    OUT_FILE,
-    operator,
-    progress,
-    settings_from,
-    store_command,
-)
+from canonry.cli.options import command, operator, progress, settings_from
 from canonry.cli.screen import EXAMPLES, data_output, tell_line
 from canonry.gateway.validation import compile_arguments
 from canonry.language.texts.visible import visible
@@ -76,14 +68,7 @@ def world() -> None:
     """Import, draw and check worlds for play."""
 
 
-@world.command(
-    name="import",
-    epilog=EXAMPLES["world-import"],
-)
-@click.argument("file", type=IN_FILE)
-@click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
-@AS_JSON
-@store_command
+@command("world-import", world)
 async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
     """Create or update a world from FILE. A second import changes nothing.
 
@@ -95,8 +80,7 @@ async def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> 
     _print_import(done, dry_run=dry_run, as_json=as_json)
 
 
-@world.command(epilog=EXAMPLES["world-demo"])
-@store_command
+@command("world-demo", world)
 async def demo(**given: Any) -> None:
     """Import the demo world of Canonry, and print the command that serves it."""
     done = await _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
@@ -134,8 +118,7 @@ def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
     click.echo(f"world {done.world_id}")
 
 
-@world.command(name="list", epilog=EXAMPLES["world-list"])
-@store_command
+@command("world-list", world)
 async def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
     async with await open_kept_store(settings_from(given), existing=True) as store:
@@ -143,10 +126,7 @@ async def list_worlds(**given: Any) -> None:
             tell_line(f"{each.id}  {each.name}")
 
 
-@world.command(epilog=EXAMPLES["world-export"])
-@click.argument("name", metavar="WORLD")
-@click.argument("file", type=OUT_FILE, required=False)
-@store_command
+@command("world-export", world)
 async def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by id or name, in its present state to FILE or to standard output."""
     text = atlas_bytes(await _atlas(settings_from(given), name)).decode()
@@ -154,13 +134,7 @@ async def export(*, name: str, file: Path | None, **given: Any) -> None:
         out.write(text)
 
 
-@world.command(
-    name="map",
-    epilog=EXAMPLES["world-map"],
-)
-@click.argument("name", metavar="WORLD|FILE")
-@click.option("--svg", type=OUT_FILE, metavar="FILE", help="Draw an SVG picture into FILE.")
-@store_command
+@command("world-map", world)
 async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     """Draw the exits, realms and unreachable locations of a world."""
     atlas = await _atlas_of(settings_from(given), name)
@@ -171,9 +145,7 @@ async def draw(*, name: str, svg: Path | None, **given: Any) -> None:
             out.write(painted(atlas))
 
 
-@world.command(epilog=EXAMPLES["world-check"])
-@click.argument("name", metavar="WORLD|FILE")
-@store_command
+@command("world-check", world)
 async def check(*, name: str, **given: Any) -> None:
     """List faults and oddities of a world's structure. Exit code 1 if it has faults."""
     found = list(problems(await _atlas_of(settings_from(given), name)))
@@ -185,11 +157,7 @@ async def check(*, name: str, **given: Any) -> None:
         raise SystemExit(WRONG)
 
 
-@world.command(epilog=EXAMPLES["world-diff"])
-@click.argument("before", metavar="WORLD|FILE")
-@click.argument("after", metavar="WORLD|FILE")
-@AS_JSON
-@store_command
+@command("world-diff", world)
 async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     """List the fields that differ between BEFORE and AFTER."""
     settings = settings_from(given)
@@ -202,11 +170,7 @@ async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
     click.echo(f"{len(found)} differences")
 
 
-@world.command(epilog=EXAMPLES["world-merge"])
-@click.argument("base", type=IN_FILE)
-@click.argument("ours", type=IN_FILE)
-@click.argument("theirs", type=IN_FILE)
-@click.argument("file", type=OUT_FILE)
+@command("world-merge", world, settings=None)
 def merge(*, base: Path, ours: Path, theirs: Path, file: Path) -> None:
     """Merge OURS and THEIRS, both edited from BASE, into FILE.
 
