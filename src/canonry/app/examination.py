@@ -4,12 +4,10 @@ import asyncio
 import os
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +38,7 @@ from canonry.recall.usecases.recall import Recall, RecallServices
 from canonry.records.usecases.files import CarriedFiles, check_files, import_files
 from canonry.records.usecases.services import RecordServices
 from canonry.stores.folder import sync_folder
+from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant, parse_instant, render_instant
@@ -84,7 +83,7 @@ class Diagnosis:
         self.hints.append(Advice(what=what, help=advice))
 
 
-_REMEDIES: Final = tomllib.loads(files(__package__).joinpath("remedies.toml").read_text("utf-8"))
+_REMEDIES: Final = read_toml(__package__, "remedies.toml")
 """Error code -> its remedy."""
 _OF_A_STORE: Final = (
     "Check the permissions and the disk of the folder, then run canonry doctor again."

@@ -1,16 +1,15 @@
 """The contributions of each package to the server; a package may be left out."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from canonry.gateway.face import Face, load_attribute
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
@@ -33,10 +32,7 @@ class Package:
 
 
 PACKAGES: Final[Mapping[str, Package]] = {
-    name: Package(**row)
-    for name, row in tomllib.loads(
-        files(__package__).joinpath("packages.toml").read_text("utf-8")
-    ).items()
+    name: Package(**row) for name, row in read_toml(__package__, "packages.toml").items()
 }
 """Name of the package below `canonry` -> its contributions."""
 

@@ -1,11 +1,9 @@
 """The table of settings: each is one field with its kind, its default and its help."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from importlib.resources import files
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
@@ -14,6 +12,7 @@ import platformdirs
 
 from canonry.server.options import ALGORITHMS
 from canonry.values.attributes.table import with_attributes
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import STAGED_MAX, Policy
 from canonry.values.provenance import Authority
@@ -23,7 +22,7 @@ SERVED: Final = "Served tools and address"
 TOKENS: Final = "Bearer tokens over HTTP"
 """Groups of settings, which are headings in a help; `names.toml` has the others."""
 
-_NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+_NAMES: Final = read_toml(__package__, "names.toml")
 _GROUPS: Final[Mapping[str, str]] = {
     word: group for group, words in _NAMES["groups"].items() for word in words.split()
 }
@@ -172,7 +171,7 @@ class SettingRow:
         return f"--{self.field.replace('_', '-')}"
 
 
-_TEXTS: Final = tomllib.loads(files(__package__).joinpath("settings.toml").read_text("utf-8"))
+_TEXTS: Final = read_toml(__package__, "settings.toml")
 """The help of each setting; `told` describes a default that needs words."""
 
 

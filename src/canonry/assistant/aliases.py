@@ -1,22 +1,18 @@
 """Other names of arguments, claims in few words, and values as models write them."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Schema
 from canonry.gateway.validation import mended
+from canonry.values.data_files import read_toml
 from canonry.values.json_values import folded
 
-_ALIASES: Final = tomllib.loads(files(__package__).joinpath("aliases.toml").read_text("utf-8"))
+_ALIASES: Final = read_toml(__package__, "aliases.toml")
 _NAMES: Final[Mapping[str, str]] = _ALIASES["arguments"]
 _VALUES: Final[Mapping[str, str]] = _ALIASES["values"]
-_CLAIMS, _TOOLS = (
-    tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    for name in ("claims", "tools")
-)
+_CLAIMS, _TOOLS = (read_toml(__package__, f"{name}.toml") for name in ("claims", "tools"))
 _CLAIM: Final[Schema] = {"properties": _TOOLS["claim"]["arguments"]}
 _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = _CLAIMS["members"]
 _SIGNS: Final[Mapping[str, str]] = _CLAIMS["signs"]

@@ -1,11 +1,9 @@
 """Claims of a propose call, read as proposals or recorded in an account."""
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk, checked, require_few
@@ -54,6 +52,7 @@ from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.services import ROWS_MAX
 from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
+from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
@@ -90,7 +89,7 @@ _EVIDENCE: Final[Mapping[type, EvidenceKind]] = {
     Scene: EvidenceKind.SCENE,
     Axiom: EvidenceKind.RULE,
 }
-_CLAIMS: Final = tomllib.loads(files(__package__).joinpath("claims.toml").read_text("utf-8"))
+_CLAIMS: Final = read_toml(__package__, "claims.toml")
 _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = _CLAIMS["members"]
 """The members of each kind of claim, with the members of the proposal that they become."""
 _NEEDED: Final[Mapping[str, Sequence[str]]] = _CLAIMS["needed"]

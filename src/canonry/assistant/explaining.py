@@ -1,9 +1,7 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
@@ -54,6 +52,7 @@ from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_t
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.observations import Observation
@@ -421,7 +420,7 @@ _ENTITIES: Final = 3
 _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
-_BRIEF: Final = tomllib.loads(files(__package__).joinpath("brief.toml").read_text("utf-8"))
+_BRIEF: Final = read_toml(__package__, "brief.toml")
 """Headings, weights, and the sections of kinds. All other kinds are passages."""
 
 

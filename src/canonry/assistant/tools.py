@@ -1,8 +1,6 @@
 """Tools of the toolset, made from their entries in `tools.toml`."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.assistant.aliases import understood
@@ -12,10 +10,9 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
 from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool
+from canonry.values.data_files import read_toml
 
-_ENTRIES: Final[Mapping[str, Any]] = tomllib.loads(
-    files(__package__).joinpath("tools.toml").read_text("utf-8")
-)
+_ENTRIES: Final[Mapping[str, Any]] = read_toml(__package__, "tools.toml")
 _VALUES: Final[Mapping[str, Field]] = {
     "boolean": BOOLEAN,
     "count": COUNT,

@@ -3,11 +3,9 @@
 import gc
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, Final
 
 import click
@@ -18,6 +16,7 @@ from canonry.app.file_modes import private_files
 from canonry.app.packages import missing_commands, require_package
 from canonry.cli.screen import EXAMPLES, take_streams
 from canonry.language.texts.visible import visible_line
+from canonry.values.data_files import read_toml
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
@@ -29,9 +28,7 @@ from canonry.values.errors import (
     Unavailable,
 )
 
-COMMANDS: Final[dict[str, list[str]]] = tomllib.loads(
-    files(__package__).joinpath("commands.toml").read_text("utf-8")
-)["commands"]
+COMMANDS: Final[dict[str, list[str]]] = read_toml(__package__, "commands.toml")["commands"]
 """Module and attribute of each command, and its line in the help."""
 
 _MISSING: Final = missing_commands()

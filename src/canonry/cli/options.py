@@ -3,11 +3,9 @@
 import asyncio
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, wraps
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal, ParamSpec, TypeVar
 
@@ -27,6 +25,7 @@ from canonry.app.settings import load_settings
 from canonry.canon.session.caller import Caller
 from canonry.cli.screen import EXAMPLES, wipe_line
 from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.values.data_files import read_toml
 from canonry.values.provenance import Actor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,7 +128,7 @@ def _option(row: SettingRow) -> Callable[[F], F]:
 
 @cache
 def _declared() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(files(__package__).joinpath("options.toml").read_text("utf-8"))
+    return read_toml(__package__, "options.toml")
 
 
 def command(

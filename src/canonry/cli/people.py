@@ -3,11 +3,9 @@
 import asyncio
 import re
 import sys
-import tomllib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -25,6 +23,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Schema, Tool, Toolset
 from canonry.language.texts.visible import visible, visible_line
+from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import decode_json
@@ -193,7 +192,7 @@ def _plain(value: Any) -> str:
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
 
 
-_ROWS: Final = tomllib.loads(files(__package__).joinpath("people.toml").read_text("utf-8"))
+_ROWS: Final = read_toml(__package__, "people.toml")
 
 
 def _command(name: str) -> click.Command:

@@ -3,18 +3,17 @@
 import os
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
 
 from canonry.language.texts.visible import visible, visible_line
+from canonry.values.data_files import read_toml
 
-EXAMPLES: Final = tomllib.loads(files(__package__).joinpath("examples.toml").read_text("utf-8"))
+EXAMPLES: Final = read_toml(__package__, "examples.toml")
 """The end of the help of each command."""
 
 

@@ -1,11 +1,11 @@
 """The introduction of a toolset, which a client gets when it connects."""
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from importlib.resources import files
 from typing import Any, Self
+
+from canonry.values.data_files import read_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Face:
     @classmethod
     def of(cls, package: str) -> Self:
         """Read it from `face.toml` of a package."""
-        return cls(**tomllib.loads(files(package).joinpath("face.toml").read_text("utf-8")))
+        return cls(**read_toml(package, "face.toml"))
 
     def published(self) -> Self:
         """Return it with the title of its contract, about the tools of the contract alone."""

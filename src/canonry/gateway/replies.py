@@ -1,10 +1,8 @@
 """Results of calls, the shapes of replies, and the forms of errors."""
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from operator import attrgetter
 from typing import Any, Final
 
@@ -13,6 +11,7 @@ import orjson
 from canonry.canon.session.caller import Caller
 from canonry.gateway.limits import meant, shown
 from canonry.gateway.tool import ErrorBody, File, Noted, Reply, Schema, Toolset
+from canonry.values.data_files import read_toml
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
@@ -344,8 +343,7 @@ class DialectTable:
     @classmethod
     def of(cls, package: str, **more: Any) -> "DialectTable":
         """Read the names from `dialect.toml` of a package."""
-        written = files(package).joinpath("dialect.toml").read_text("utf-8")
-        return cls(**tomllib.loads(written), **more)
+        return cls(**read_toml(package, "dialect.toml"), **more)
 
     def word(self, error: CanonryError) -> str:
         """Return the contract's name of the error."""

@@ -2,11 +2,9 @@
 
 import json
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Any, Final
 
 import orjson
@@ -24,9 +22,10 @@ from canonry.gateway.principal import AGENT_META, KEY_META, Principal, require_c
 from canonry.server.binding import tool_entry
 from canonry.server.middleware import InFlight, RequestBodies, replayed, throttled
 from canonry.server.openapi import Listed, openapi_of
+from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, InvalidInput
 
-_PROBLEMS: Final = tomllib.loads(files(__package__).joinpath("problems.toml").read_text("utf-8"))
+_PROBLEMS: Final = read_toml(__package__, "problems.toml")
 PROBLEM_TYPE: Final = "application/problem+json"
 _TYPES: Final = "https://canonry.dev/docs/reference/messages/#"
 _NEVER_KEPT: Final = {"Cache-Control": "no-store"}

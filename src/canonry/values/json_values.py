@@ -1,16 +1,15 @@
 """JSON values, normal forms of texts, and numerals."""
 
 import re
-import tomllib
 import unicodedata
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from stdnum import iso11649
 
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 
 # JSON values: one text for equal values, and typed values read from it.
@@ -128,7 +127,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-NAMED: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+NAMED: Final = read_toml(__package__, "names.toml")
 """Titles, legal forms and other words around names."""
 
 _COMPANY_FORMS: Final = _words(NAMED["forms"])

@@ -1,17 +1,16 @@
 """Contents of proposals: the members of each type, and the parser for all their spellings."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import Enum
-from importlib.resources import files
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import FactType
 from canonry.log.items.proposals import ProposalType
 from canonry.log.schemas.narrative import EntityType, relation_type
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import (
     Fields,
@@ -155,7 +154,7 @@ def _member(name: str, form: Mapping[str, Any]) -> ContentMember:
 
 def _shapes() -> Iterator[ContentShape]:
     """Yield the shapes of `contents.toml`, which describes its form."""
-    tables = tomllib.loads(files(__package__).joinpath("contents.toml").read_text("utf-8"))
+    tables = read_toml(__package__, "contents.toml")
     corrects, every = tables.pop("corrects"), tables.pop("every")
     for kind, table in tables.items():
         note, shape = table.pop("note", ""), ProposalType(kind)

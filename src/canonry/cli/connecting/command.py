@@ -8,10 +8,8 @@ import shlex
 import shutil
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -27,6 +25,7 @@ from canonry.cli.entry import importing
 from canonry.cli.options import command, settings_from
 from canonry.cli.screen import whole_file
 from canonry.cli.serve import serve
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput, Unavailable
 
 ServerEntry = Mapping[str, Any]
@@ -100,9 +99,7 @@ class ClientKind:
 
 CLIENTS: Final[Mapping[str, ClientKind]] = {
     name: ClientKind(name=name, **{**told, "entry": _ENTRIES[told.get("entry", "plain")]})
-    for name, told in tomllib.loads(
-        files(__package__).joinpath("clients.toml").read_text("utf-8")
-    ).items()
+    for name, told in read_toml(__package__, "clients.toml").items()
 }
 """Clients by the name that `canonry connect` takes."""
 

@@ -1,12 +1,10 @@
 """The type of a document, and its identifiers, items and forms."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -19,9 +17,10 @@ from canonry.canon.ports.files import Cell, Table
 from canonry.documents.extraction.writings import BETWEEN, DocumentContext, between
 from canonry.records.notation.labels import LabelledLine, plain
 from canonry.records.notation.numbers import is_no_sum, number_in, unit_in
+from canonry.values.data_files import read_toml
 from canonry.values.languages import languages, notion_of, written_in
 
-TABLES: Final = tomllib.loads(files(__package__).joinpath("documents.toml").read_text("utf-8"))
+TABLES: Final = read_toml(__package__, "documents.toml")
 """The labels that tell the type of a document, its fields, and the columns of items."""
 
 _COLUMN_OF: Final = {

@@ -1,13 +1,11 @@
 """Rows and records: each becomes an entity, with values typed by the evidence of columns."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import files
 from math import fsum
 from typing import Any, Final
 
@@ -18,6 +16,7 @@ from canonry.records.domain.interpretations import FILED_MAX, Found, Unread
 from canonry.records.notation.labels import plain
 from canonry.records.notation.numbers import CURRENCIES, currency_in, mark_in, number_in
 from canonry.values.calendar_dates import DayOrder, day_in, order_in
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.values.languages import languages, notion_of
@@ -41,7 +40,7 @@ _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)"
 @lru_cache(maxsize=1)
 def _synonyms() -> Mapping[str, Mapping[str, str]]:
     """Return the other names of fields by type and field."""
-    return tomllib.loads(files(__package__).joinpath("synonyms.toml").read_text("utf-8"))
+    return read_toml(__package__, "synonyms.toml")
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -1,18 +1,17 @@
 """Exports of payment services in JSON, by the declarations in `services.toml`."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.canon.ports.files import Record, Table
 from canonry.documents.parsers.findings import Line, keep_rest, rows_of
+from canonry.values.data_files import read_toml
 from canonry.values.texts_of_files import first_at, leaves_of, left_over
 
-_TABLES: Final = tomllib.loads(files(__package__).joinpath("services.toml").read_text("utf-8"))
+_TABLES: Final = read_toml(__package__, "services.toml")
 _EXPONENTS: Final = {c: int(n) for n, codes in _TABLES["minor"].items() for c in codes.split()}
 """The decimals of currencies that have not two."""
 

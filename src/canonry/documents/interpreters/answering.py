@@ -4,11 +4,9 @@ import asyncio
 import json
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any, Final, TypeGuard
 
 from typing_extensions import override
@@ -24,6 +22,7 @@ from canonry.records.domain.interpretations import Found, Interpretation, Unread
 from canonry.records.notation.numbers import amounts_in, currency_in, mark_in
 from canonry.records.ports.interpreter import Interpreter
 from canonry.values.calendar_dates import date_in, order_in
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import folded
 
@@ -158,7 +157,7 @@ _ENTITIES_MAX: Final = 2_000
 _NAME_MAX: Final = 100
 _DEPTH_MAX: Final = 8
 
-_PROMPT: Final = tomllib.loads(files(__package__).joinpath("prompt.toml").read_text("utf-8"))
+_PROMPT: Final = read_toml(__package__, "prompt.toml")
 INSTRUCTIONS: Final[str] = _PROMPT["instructions"].strip()
 
 _VALUE: Final[Mapping[str, Any]] = _PROMPT["value"]

@@ -4,17 +4,16 @@ import json
 import logging
 import re
 import sys
-import tomllib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Final
 
+from canonry.values.data_files import read_toml
 from canonry.values.texts_of_files import TextsByPath, left_over, moment_of, unread_beside
 
-NAMES: Final = tomllib.loads(files(__package__).joinpath("names.toml").read_text("utf-8"))
+NAMES: Final = read_toml(__package__, "names.toml")
 """The names that formats have for fields, by format."""
 
 _MEMBERS_MAX: Final = 100

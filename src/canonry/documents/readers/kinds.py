@@ -3,14 +3,13 @@
 import io
 import json
 import re
-import tomllib
 import zlib
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
 from canonry.values.charsets import MARKS, known
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 
 _HEAD: Final = 4_000
@@ -67,7 +66,7 @@ def _root_of(text: str) -> str:
 # The kind of a file follows from signatures and structure. The hint decides only between similar
 # text formats. Files of any other kind, such as programs, are refused.
 
-NAMES: Final = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text("utf-8"))
+NAMES: Final = read_toml(__package__, "kinds.toml")
 _SIGNATURES: Final = {
     name.encode("latin-1"): FileType[kind] for name, kind in NAMES["signatures"].items()
 }

@@ -1,12 +1,10 @@
 """Tables of words, and the tokens of a sentence with its names masked."""
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, ClassVar, Final, TypeAlias
 
 from canonry.language.reading.times import (
@@ -20,6 +18,7 @@ from canonry.language.reading.times import (
 )
 from canonry.language.texts.stems import stem_of
 from canonry.values.attributes.table import attribute_of_word, sides_of
+from canonry.values.data_files import read_toml
 from canonry.values.json_values import plain_signs
 
 LONG: Final = 600
@@ -32,9 +31,7 @@ _SHORTEST_PAST: Final = 4
 """A verb in no table is longer than this, unlike `shed`."""
 
 _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
-    code: tomllib.loads(
-        (files("canonry.language.reading") / "tables" / f"{code}.toml").read_text("utf-8")
-    )
+    code: read_toml("canonry.language.reading", f"tables/{code}.toml")
     for code in ("en", "de", "fr", "es")
 }
 """The table of each language as it is written."""

@@ -1,18 +1,17 @@
 """Words, their stems, and names in texts."""
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import snowballstemmer  # type: ignore[import-untyped] # it carries no types
 from jellyfish import damerau_levenshtein_distance
 
+from canonry.values.data_files import read_toml
 from canonry.values.json_values import folded, plain_signs
 
 _WORD: Final = re.compile(r"\w+", re.UNICODE)
@@ -46,7 +45,7 @@ _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
 _BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
-WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+WORDS: Final = read_toml(__package__, "words.toml")
 STOP_WORDS: Final = {name: frozenset(words.split()) for name, words in WORDS["stop"].items()}
 """Insignificant words by language, as `terms_of` cuts them."""
 DENYING: Final = {name: frozenset(words.split()) for name, words in WORDS["deny"].items()}

@@ -1,14 +1,13 @@
 """Types, fields and relations of the narrative contract."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.values.attributes.table import IN_USE, attribute, built_in, with_attributes
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.merge import FRAGMENT, LAST_WRITE, LATEST, PROPERTY, TAG_SET, MergePolicy
 from canonry.values.merge import NAMES as NAME_POLICY
@@ -77,7 +76,7 @@ def use_attributes(extra: Mapping[str, Any]) -> None:
 
 
 use_attributes({})
-_NAMES: Final = tomllib.loads(files(__package__).joinpath("narrative.toml").read_text("utf-8"))
+_NAMES: Final = read_toml(__package__, "narrative.toml")
 ALIASES: Final[Mapping[str, str]] = _NAMES["aliases"]
 
 

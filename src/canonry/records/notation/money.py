@@ -4,16 +4,15 @@
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from canonry.records.notation.labels import plain
 from canonry.values.calendar_dates import DayOrder
+from canonry.values.data_files import read_toml
 
-_TABLES: Final = tomllib.loads(files(__package__).joinpath("money.toml").read_text("utf-8"))
+_TABLES: Final = read_toml(__package__, "money.toml")
 _UNBOOKED: Final = frozenset({"pending", "denied", "reverted"})
 BACK: Final = frozenset({"refund", "reversal"})
 """The kinds with which money of an earlier payment comes back."""

@@ -1,21 +1,20 @@
 """Numbers in the notations of several countries, and the readings of an unclear value."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.log.schemas.typed_records import Converted, convert
 from canonry.records.domain.shown import RawFragment, Shown
 from canonry.values.calendar_dates import DayOrder, day_in
+from canonry.values.data_files import read_toml
 from canonry.values.json_values import NUMERAL, plain_numeral
 
-WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+WORDS: Final = read_toml(__package__, "words.toml")
 CURRENCIES: Final = frozenset(WORDS["currencies"].split())
 """The codes of known currencies."""
 

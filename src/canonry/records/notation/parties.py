@@ -1,14 +1,13 @@
 """Parties in documents, and the fields of records that name parties."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.records.notation.labels import plain
 from canonry.records.notation.numbers import WORDS
+from canonry.values.data_files import read_toml
 from canonry.values.json_values import company_name, words_only
 from canonry.values.languages import languages
 
@@ -16,7 +15,7 @@ from canonry.values.languages import languages
 #
 # A party's seat, role and legal details are not part of its name.
 
-_TABLES: Final = tomllib.loads(files(__package__).joinpath("parties.toml").read_text("utf-8"))
+_TABLES: Final = read_toml(__package__, "parties.toml")
 _COMPANY: Final = re.compile(rf"(?:^|[\s,])(?:{_TABLES['company']})\.?(?:$|[\s,)])", re.IGNORECASE)
 _FORM: Final = _TABLES["form"]
 _SHORTENED: Final = re.compile(

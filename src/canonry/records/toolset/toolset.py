@@ -1,10 +1,8 @@
 """The toolset `truth`: its tools, resources and errors."""
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -20,6 +18,7 @@ from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.records.toolset.entities import get_snapshot
 from canonry.records.toolset.shapes import FILE, SOURCE_LINK, TABLE, as_json
 from canonry.records.usecases.records import list_entities
+from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, Unavailable
 
 _TYPES_SHOWN: Final = 1_000
@@ -72,9 +71,7 @@ RESOURCES: Final = (
 )
 
 
-CODES: Final[Mapping[str, str]] = tomllib.loads(
-    files(__package__).joinpath("codes.toml").read_text("utf-8")
-)
+CODES: Final[Mapping[str, str]] = read_toml(__package__, "codes.toml")
 """Codes of Canonry that have their own code in the contract.
 
 `DB_DELETE_FAILED` is not used: no action of the contract deletes, and erasing is not a tool.

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import (
     AsyncIterator,
@@ -14,7 +13,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
-from importlib.resources import files
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
@@ -36,6 +34,7 @@ from canonry.log.schemas.world_types import WORLD_RELATIONS, WorldType
 from canonry.log.sealing import decode_thing, encode_thing
 from canonry.readmodels.listing import difference
 from canonry.readmodels.ports.view import Folded, Projection, following
+from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import Instant, render_instant
@@ -472,7 +471,7 @@ THINGS_MAX: Final = 2_000
 """Items after which the applied commits are written. A commit is never split."""
 
 _PAGE: Final = 500
-_CYPHER: Final = tomllib.loads(files(__package__).joinpath("statements.toml").read_text("utf-8"))
+_CYPHER: Final = read_toml(__package__, "statements.toml")
 
 
 class Neo4jGraph(Projection):

@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-import tomllib
 from base64 import b64decode, b64encode, urlsafe_b64decode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -36,6 +34,7 @@ from canonry.readmodels.ranking import (
     picked,
     sought_in,
 )
+from canonry.values.data_files import read_toml
 from canonry.values.ids import SpaceId
 
 # The index of one store: requests with a deadline, and the translation of errors.
@@ -59,7 +58,7 @@ _ANSWERED: Final = ",".join(
 )
 _DONE: Final = "items.*.status,items.*.error.type"
 
-_MAPPING: Final = tomllib.loads(files(__package__).joinpath("mapping.toml").read_text("utf-8"))
+_MAPPING: Final = read_toml(__package__, "mapping.toml")
 FIELDS: Final[dict[str, Any]] = _MAPPING["fields"]
 SETTINGS: Final[dict[str, Any]] = _MAPPING["settings"]
 

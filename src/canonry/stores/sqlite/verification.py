@@ -1,11 +1,9 @@
 """Verify a store in SQLite: its tables, its log and its views."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -24,6 +22,7 @@ from canonry.stores.sqlite.rows import number, pack, pack_keys, said_in, unpack
 from canonry.stores.sqlite.store import UNWRITABLE, make_views
 from canonry.stores.sqlite.text import index_waiting
 from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into, stored_commits
+from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, is_uuid
 
@@ -126,9 +125,7 @@ SHOWN: Final = 5
 """Differences that are reported of each sort."""
 
 
-_TABLES: Final[dict[str, list[str]]] = tomllib.loads(
-    files(__package__).joinpath("compared.toml").read_text("utf-8")
-)["columns"]
+_TABLES: Final[dict[str, list[str]]] = read_toml(__package__, "compared.toml")["columns"]
 """For each table, the columns that identify a row and the columns that must be equal."""
 
 _DIFFERS: Final = "l.{0} IS NOT s.{0}"

@@ -1,7 +1,6 @@
 """Base of the conformance tests: backends, requirements and hostile texts."""
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from canonry.readmodels.ports.state import (
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import Page, Upkeep
 from canonry.testing.worlds import HandClock
+from canonry.values.data_files import read_toml
 from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Observation
@@ -95,9 +95,7 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {}
 
 REASONS: Final[Mapping[str, str]] = {
     f"{port}:{promise}": because
-    for port, promises in tomllib.loads(
-        files(__package__).joinpath("promises.toml").read_text("utf-8")
-    ).items()
+    for port, promises in read_toml(__package__, "promises.toml").items()
     for promise, because in promises.items()
 }
 """The reason of every promise, by its id."""

@@ -4,15 +4,14 @@
 form to their policy.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any, Final
 
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.statements import Phase, Statement
 
@@ -117,8 +116,7 @@ def with_attributes(extra: Mapping[str, Any]) -> AttributeTable:
     Raises:
         InvalidInput: `attribute.malformed`.
     """
-    file = files("canonry.values.attributes") / "attributes.toml"
-    data = tomllib.loads(file.read_text("utf-8"))
+    data = read_toml("canonry.values.attributes", "attributes.toml")
     families, opposites = extra.get("families", {}), extra.get("opposites", {"soft": ""})
     fits = isinstance(families, Mapping) and isinstance(opposites, Mapping)
     if not fits or [(each, type(text)) for each, text in opposites.items()] != [("soft", str)]:

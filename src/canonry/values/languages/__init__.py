@@ -6,13 +6,13 @@ letters, as `plain_letters` returns them, separated by bars.
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final
+
+from canonry.values.data_files import read_toml
 
 CODES: Final = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "sv")
 """The supported languages. If several have a word, the first one is meant."""
@@ -116,7 +116,7 @@ def months() -> Mapping[str, int]:
 
 
 def _language(code: str) -> Language:
-    data = tomllib.loads(files(__name__).joinpath(f"{code}.toml").read_text("utf-8"))
+    data = read_toml(__name__, f"{code}.toml")
     sentences = data["sentences"]
     return Language(
         code=code,

@@ -3,22 +3,19 @@
 Where the endpoint does not answer, the rules alone are what is known.
 """
 
-import tomllib
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, Final
 
 from typing_extensions import override
 
 from canonry.models.endpoint import Connection, ModelEndpoint, bearer
 from canonry.models.outside_services import OutsideService
+from canonry.values.data_files import read_toml
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import TEXT_MAX, Moderation, moderate_by_words
 from canonry.world.ports.moderator import Moderator
 
-_OURS: Final[Mapping[str, str]] = tomllib.loads(
-    files(__package__).joinpath("categories.toml").read_text("utf-8")
-)["ours"]
+_OURS: Final[Mapping[str, str]] = read_toml(__package__, "categories.toml")["ours"]
 
 
 class EndpointModerator(Moderator):

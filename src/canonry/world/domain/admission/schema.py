@@ -1,11 +1,9 @@
 """The kit of the gates, and the schema of proposals and their envelope."""
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from importlib.resources import files
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -13,6 +11,7 @@ from msgspec import Meta, Struct
 
 from canonry.log.schemas.world_types import ActorKind, LayerType
 from canonry.readmodels.edges import TICK_MAX, Direction
+from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import EntityId
 from canonry.values.json_values import canonical_json
@@ -41,8 +40,8 @@ class GateName(StrEnum):
 
 ORDER: Final = tuple(GateName)
 
-WORDS: Final = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
-_ADVICE: Final = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
+WORDS: Final = read_toml(__package__, "words.toml")
+_ADVICE: Final = read_toml(__package__, "rules.toml")
 RULES: Final[Mapping[str, str]] = {
     f"{group}.{name}": advice for group, rules in _ADVICE.items() for name, advice in rules.items()
 }
@@ -262,7 +261,7 @@ def _parameters(name: str, table: Mapping[str, Any]) -> type[Strict]:
     return cast("type[Strict]", made)
 
 
-_ACTIONS: Final = tomllib.loads(files(__package__).joinpath("actions.toml").read_text("utf-8"))
+_ACTIONS: Final = read_toml(__package__, "actions.toml")
 ACTION_TYPES: Final[Mapping[str, type[Strict]]] = {
     kind: _parameters(name, _ACTIONS["parameters"][name])
     for kind, name in _ACTIONS["actions"].items()

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
 
+from canonry.values.data_files import read_toml
 from canonry.world.domain.mechanics import numbers_of
-from canonry.world.domain.utterances.lexicon import Nameable, read_words
+from canonry.world.domain.utterances.lexicon import Nameable
 
 T = TypeVar("T")
 BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
@@ -70,7 +71,7 @@ def _one_of(draws: Iterator[int], things: Sequence[T]) -> T:
     return things[next(draws) % len(things)]
 
 
-_TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_words(__package__)
+_TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_toml(__package__, "words.toml")
 
 
 def drawn_arc(

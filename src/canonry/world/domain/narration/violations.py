@@ -12,6 +12,7 @@ from canonry.language.reading.tokens import language
 from canonry.language.texts.english import lemma
 from canonry.language.texts.sentences import sentence_starts
 from canonry.readmodels.edges import Direction
+from canonry.values.data_files import read_toml
 from canonry.values.ids import EntityId
 from canonry.world.domain.admission.schema import Rejection, missing, no_passage
 from canonry.world.domain.checks import KnownWay, Person, Stack
@@ -21,7 +22,6 @@ from canonry.world.domain.utterances.lexicon import (
     count_of,
     forms_of,
     groups_of,
-    read_words,
 )
 from canonry.world.domain.utterances.naming import SpokenWord, called, words_in
 
@@ -32,7 +32,7 @@ _QUOTED: Final = re.compile(
 _NAME_WORDS: Final = 6
 
 
-_TABLES: Final = read_words(__package__)
+_TABLES: Final = read_toml(__package__, "words.toml")
 WORDS: Final = groups_of(_TABLES["groups"])
 _PHRASES: Final = {name: tuple(w for w in some if " " in w) for name, some in WORDS.items()}
 _STEMS: Final = {

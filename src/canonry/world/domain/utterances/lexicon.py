@@ -1,13 +1,12 @@
 """The lexicon of verbs and other words, and the frames that they become."""
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from jellyfish import damerau_levenshtein_distance
 
@@ -15,6 +14,7 @@ from canonry.language.reading.figures import number_of
 from canonry.language.reading.tokens import language
 from canonry.language.texts.english import lemma
 from canonry.readmodels.edges import Direction
+from canonry.values.data_files import read_toml
 
 UNKNOWN: Final = "unknown"
 _TYPO_LENGTH: Final = 4
@@ -38,11 +38,6 @@ class VerbForm:
     derived: bool = False
 
 
-def read_words(package: str) -> Mapping[str, Any]:
-    """Read the tables in `words.toml` of a package."""
-    return tomllib.loads(files(package).joinpath("words.toml").read_text("utf-8"))
-
-
 def groups_of(told: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     """Return the words of each group, where `{name}` takes those of a group before it."""
     found: dict[str, tuple[str, ...]] = {}
@@ -52,7 +47,7 @@ def groups_of(told: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(word.replace("_", " ") for word in some) for name, some in found.items()}
 
 
-TABLES: Final = read_words(__package__)
+TABLES: Final = read_toml(__package__, "words.toml")
 _GROUPS: Final = groups_of(TABLES["groups"])
 GROUPS: Final = {name: frozenset(some) for name, some in _GROUPS.items()}
 STEMS: Final = {name: frozenset(map(lemma, some)) for name, some in _GROUPS.items()}
