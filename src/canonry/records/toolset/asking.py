@@ -5,7 +5,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import readable_spaces, require_account, within_account
-from canonry.gateway.replies import Shape, array, enum, given, published_shape
+from canonry.gateway.replies import Shape, array, enum, given
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.log.schemas.truth_types import type_named
@@ -19,7 +19,7 @@ from canonry.records.domain.asking import (
     written,
 )
 from canonry.records.toolset import shapes
-from canonry.records.toolset.contract import entries, published, reply_of, shape_of
+from canonry.records.toolset.contract import entries, published, reply_of, shape_in, shape_of
 from canonry.records.usecases.asking import search_records, summarise_records
 from canonry.records.usecases.corrections import list_unclear, settle_values
 from canonry.records.usecases.schemas import NewSchema, list_schemas, register_schema
@@ -33,14 +33,8 @@ HIT: Final = Shape(
 )
 PASSAGE: Final = shape_of(
     "passage",
-    source_id="source.id",
     title=lambda hit: hit.source.file_name or hit.source.title or None,
-    passage_id="snippet.id",
-    page="snippet.page",
-    section="snippet.section",
-    index="snippet.index",
     by=lambda hit: "words" if hit.by_words else "likeness",
-    entity_ids="about",
 )
 SUM: Final = shape_of("sum")
 LEFT_OUT: Final = shape_of("left_out")
@@ -122,23 +116,14 @@ def _counted(records: Group | LeftOut, most: int) -> dict[str, Any]:
     return {"count": count, "entity_ids": shown, "more_ids": count - len(shown) or None}
 
 
-_EXAMPLE: Final = published_shape(
-    published()["$defs"]["unclear"]["properties"]["examples"]["items"],
-    {},
-    entity_id="entity.id",
-    value="unclear.fragment.value",
-    readings="unclear.readings",
+_EXAMPLE: Final = shape_in(
+    "unclear_example", published()["$defs"]["unclear"]["properties"]["examples"]["items"]
 )
-OPEN: Final = shape_of("unclear", field="name", examples=array(_EXAMPLE))
-_LISTED: Final = reply_of("list_unclear_values", unclear=None, truncated=None)
+OPEN: Final = shape_of("unclear", examples=array(_EXAMPLE))
+_LISTED: Final = reply_of("list_unclear_values")
 _SETTLED: Final = reply_of("settle_unclear_values")
 _WITHDRAWN: Final = reply_of(
     "withdraw_source",
-    withdrawn=None,
-    sources=shapes.first_of("sources"),
-    relationships="relations",
-    gone=shapes.first_of("gone"),
-    changed=shapes.first_of("changed"),
     total_entities=lambda done: len(done.gone) + len(done.changed),
 )
 
@@ -177,12 +162,9 @@ _LISTED_MAX: Final = 1_000
 """The most schemas in a list; `total` counts all."""
 _FIELDS_SHOWN: Final = 6
 """The most fields in the row of a type."""
-_TYPE: Final = published_shape(
+_TYPE: Final = shape_in(
+    "listed_type",
     entries()["list_entity_types"]["output"]["properties"]["entity_types"]["items"],
-    {},
-    schema_version="version",
-    entity_count=None,
-    field_count=None,
 )
 
 

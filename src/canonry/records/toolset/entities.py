@@ -8,7 +8,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, require_readable
 from canonry.canon.session.traversal import traverse_related
-from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given, published_shape
+from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given
 from canonry.gateway.tool import Arguments, Noted, Reply, Run
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.sources import Source, alias_of
@@ -17,7 +17,7 @@ from canonry.readmodels.ports.state import EntityQuery, TimelineQuery
 from canonry.readmodels.timeline import entries_current
 from canonry.records.domain.assertions import BorneKey
 from canonry.records.domain.shown import shown_by
-from canonry.records.toolset.contract import entries, reply_of, shape_of
+from canonry.records.toolset.contract import entries, reply_of, shape_in, shape_of
 from canonry.records.toolset.shapes import (
     ENTITY,
     FRAGMENT,
@@ -73,19 +73,10 @@ from canonry.values.moments import render_instant
 
 _SNAPSHOT: Final = reply_of(
     "get_entity_snapshot",
-    entity_id="entity.id",
-    entity_type="entity.entity_type",
     schema_version=lambda read: UNRULED if read.schema is None else read.schema.version,
-    snapshot="shown.fields",
     provenance=lambda read: {name: ids[0] for name, ids in read.shown.sources.items()},
-    observation_count="entity.observed.count",
-    last_observation_at="entity.observed.last",
     entity_alias=lambda read: alias_of(read.entity.id),
-    canonical_name="entity.name",
-    first_observed_at="first_seen",
     provenance_all=lambda read: {name: list(ids) for name, ids in read.shown.sources.items()},
-    merged_entity_ids="entity.members",
-    keys=None,
     raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=WORD.of("observation"))).of(
         lambda read: read.shown.fragments or None
     ),
@@ -94,22 +85,12 @@ _LINKS: Final = 10
 """The most source links of an explanation."""
 PLACE: Final = shape_of("place")
 _CITED: Final = Shape(**SOURCE.only("id", "created_at"))
-_CORRECTED: Final = reply_of("correct", message=None)
+_CORRECTED: Final = reply_of("correct")
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
-_WORD: Final = published_shape(
-    _EXPLAINED_FIELDS["properties"]["observations"]["items"],
-    {},
-    value=None,
-    wins=None,
-    observed_at="seen_at",
-    created_at="recorded_at",
-    specificity_score="specificity",
-    source_priority="priority",
-)
-_EXPLAINED: Final = published_shape(
+_WORD: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
+_EXPLAINED: Final = shape_in(
+    "explained_field",
     _EXPLAINED_FIELDS,
-    {},
-    merge_policy="policy",
     observations=array(
         _WORD.by(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
     ).of("words"),
@@ -205,24 +186,10 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
 
 
-_MERGED: Final = reply_of(
-    "merge_entities",
-    from_entity_id="from_id",
-    to_entity_id="to_id",
-    observations_moved="observations",
-    merged_at="at",
-    merge_reason=None,
-    warnings=lambda done: done.warnings or None,
-)
-_UNMERGED: Final = reply_of(
-    "unmerge_entities",
-    entity_id="from_id",
-    separated_from="to_id",
-    observations_returned="observations",
-    unmerged_at="at",
-)
-_EDITED: Final = reply_of("edit_aliases", entity_id="id", field=None, values=None, keys=None)
-_DUPLICATES: Final = reply_of("list_possible_duplicates", pairs=None)
+_MERGED: Final = reply_of("merge_entities")
+_UNMERGED: Final = reply_of("unmerge_entities")
+_EDITED: Final = reply_of("edit_aliases")
+_DUPLICATES: Final = reply_of("list_possible_duplicates")
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -333,12 +300,7 @@ _TYPE_MAX: Final = 100
 _CREATED: Final = Shape(**RELATION.fields, existing=given(BOOLEAN))
 _EDGE_SNAPSHOT: Final = reply_of(
     "get_relationship_snapshot",
-    relationship_type="rel_type",
-    source_entity_id="from_id",
-    target_entity_id="to_id",
-    snapshot="properties",
     provenance=lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties},
-    observation_count="told",
     last_observation_at=lambda edge: edge.told_at or edge.created_at,
 )
 

@@ -19,7 +19,7 @@ from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
 from canonry.records.toolset import shapes
-from canonry.records.toolset.contract import reply_of, shape_of
+from canonry.records.toolset.contract import SHOWN_MAX, reply_of, shape_of
 from canonry.records.toolset.entities import fields_of
 from canonry.records.usecases.files import given_file, read_local, sign_url
 from canonry.records.usecases.identity import evidence_for
@@ -38,28 +38,9 @@ _PATH_MAX: Final = 4_096
 _INNER: Final = Limits(any_number=True)
 
 
-shape_of(
-    "recorded",
-    canonical_name="name",
-    identity_rule="rule",
-    entity_alias=lambda each: alias_of(each.entity_id),
-    explain=lambda each: each.reasons or None,
-)
-shape_of("member", entities=lambda each: each.entities[: shapes.SHOWN_MAX])
-_INGEST: Final = reply_of(
-    "ingest",
-    source_id="source.id",
-    content_hash="source.content_hash",
-    file_size=None,
-    deduplicated=None,
-    interpretation="run",
-    entities=shapes.first_of("records"),
-    entities_total="total",
-    warnings=shapes.first_of("warnings"),
-    possible_duplicates=None,
-    observations_added="observations",
-    members=lambda done: done.members or None,
-)
+shape_of("recorded", entity_alias=lambda each: alias_of(each.entity_id))
+shape_of("member")
+_INGEST: Final = reply_of("ingest")
 _INGESTED: Final = Shape(
     **_INGEST.only("source_id", "content_hash", "file_size", "deduplicated", "interpretation")
 )
@@ -72,17 +53,11 @@ _RECORDED: Final = Shape(
 """The outcome of records: the first hundred entities, warnings and possible duplicates."""
 _UPLOADED: Final = reply_of(
     "upload_file",
-    source_id="source.id",
     file_url=lambda done: done.source.files[0] if done.source.files else "",
-    file_size="source.size",
-    content_type="source.mime_type",
     entity_snapshots=given(array(OBJECT)),
-    content_hash="source.content_hash",
-    interpretation="run",
     warnings=lambda done: () if done.recorded is None else done.recorded.warnings,
-    members=lambda done: done.members or None,
 )
-_LINK: Final = reply_of("get_file_url", signed_url="url")
+_LINK: Final = reply_of("get_file_url")
 
 
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -160,7 +135,7 @@ async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[s
     if done.run is None:
         return None
     ids = await entities_of(canon, account_of(caller), done)
-    entities = await require_readable(canon, caller, Entity, ids[: shapes.SHOWN_MAX])
+    entities = await require_readable(canon, caller, Entity, ids[:SHOWN_MAX])
     fields = await fields_of(canon, caller, entities)
     distinct = {each.id: each for each in entities}
     return [
@@ -195,7 +170,7 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         **(shapes.RUN(done.run) if done.run else {}),
         "source_id": done.source.id,
         "deduplicated": done.recorded is None,
-        "warnings": [shapes.WARNING(each) for each in warnings[: shapes.SHOWN_MAX]],
+        "warnings": [shapes.WARNING(each) for each in warnings[:SHOWN_MAX]],
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
-from canonry.gateway.replies import OBJECT, WORD, Field, Read, Shape
+from canonry.gateway.replies import OBJECT, WORD, Field, Shape
 from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import Arguments, File, Variables
 from canonry.log.items.entities import Entity
@@ -30,13 +30,6 @@ from canonry.values.observations import Observation
 Json = dict[str, Any]
 UNRULED: Final = "none"
 """The schema version of entities without a schema."""
-SHOWN_MAX: Final = 100
-"""The most records, warnings and duplicates in a reply."""
-
-
-def first_of(name: str) -> Read:
-    """Return the source of a field with the first `SHOWN_MAX` values of an attribute."""
-    return lambda thing: getattr(thing, name)[:SHOWN_MAX]
 
 
 def _fields(observation: Observation) -> Json:
@@ -55,67 +48,27 @@ def by_name(shape: Shape) -> Field:
 
 
 FRAGMENT: Final = Shape(value=Field({}, nullable=True), reason=WORD)
-ENTITY: Final = shape_of(
-    "listed_entity",
-    canonical_name="name",
-    observation_count="observed.count",
-    last_observation_at="observed.last",
-    entity_alias=lambda entity: alias_of(entity.id),
-    merged_to="merged_into",
-    snapshot=None,
-    key_status=None,
-    more_fields=None,
-)
+ENTITY: Final = shape_of("listed_entity", entity_alias=lambda entity: alias_of(entity.id))
 KEY: Final = shape_of("key")
 OBSERVATION: Final = shape_of(
     "observation",
-    entity_id=None,
-    entity_type=None,
     schema_version=lambda observation: observation.schema_version or UNRULED,
-    observed_at="seen_at",
-    specificity_score="specificity",
-    source_priority="priority",
     fields=_fields,
-    created_at="recorded_at",
     raw_fragments=by_name(FRAGMENT).of(lambda observation: observation.fragments or None),
-    observed_entity_id=None,
 )
-WITNESS: Final = shape_of(
-    "field_observation",
-    observed_at="seen_at",
-    specificity_score="specificity",
-    source_priority="priority",
-)
+WITNESS: Final = shape_of("field_observation")
 """An observation without its fields."""
-RELATION: Final = shape_of(
-    "relationship",
-    relationship_type="rel_type",
-    source_entity_id="from_id",
-    target_entity_id="to_id",
-    metadata=lambda relation: relation.properties or None,
-)
-SOURCE: Final = shape_of(
-    "source",
-    file_size="size",
-    original_filename="file_name",
-    file_urls=lambda source: source.files or None,
-    title=lambda source: source.title or None,
-)
-EVENT: Final = shape_of(
-    "event", event_timestamp="instant", entity_ids=None, properties=None, superseded=None
-)
-RUN: Final = shape_of("run", run_id="id")
+RELATION: Final = shape_of("relationship")
+SOURCE: Final = shape_of("source")
+EVENT: Final = shape_of("event")
+RUN: Final = shape_of("run")
 WARNING: Final = shape_of("warning")
 DUPLICATE: Final = shape_of("duplicate")
-SCHEMA_FIELD: Final = shape_of(
-    "schema_field", merge_policy="policy", aliases=lambda field: field.aliases or None
-)
+SCHEMA_FIELD: Final = shape_of("schema_field")
 SCHEMA: Final = shape_of(
     "schema",
-    schema_version="version",
     identity=lambda schema: [list(rule.fields) for rule in schema.identity],
     builtin=lambda schema: not schema.space,
-    aliases="type_aliases",
     # Built-in schemas and new drafts have no time.
     registered_at=lambda schema: getattr(schema, "created_at", None),
 )

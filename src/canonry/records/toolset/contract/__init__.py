@@ -1,12 +1,14 @@
 """The published contract: names, schemas, limits and errors of every tool."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Field, Read, Shape, published_shape
 from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
+from canonry.values.data_files import read_toml
 
 CONTRACT: Final = ContractFile(__name__, "truth.json")
 published = CONTRACT.published
@@ -21,16 +23,41 @@ _SHAPES: Final[dict[str, Field]] = {}
 """The shapes that have been made of definitions of the contract, by name."""
 
 
-def shape_of(name: str, /, **sources: str | Read | Field | None) -> Shape:
+_SOURCES: Final = read_toml(__name__, "sources.toml")
+SHOWN_MAX: Final = 100
+"""The most records, warnings and duplicates in a reply."""
+
+
+def shape_of(name: str, /, **sources: Read | Field) -> Shape:
     """Return the shape of a definition of the contract; other shapes then know it by its name."""
-    made = published_shape(published()["$defs"][name], _SHAPES, **sources)
+    made = shape_in(name, published()["$defs"][name], **sources)
     _SHAPES[name] = made
     return made
 
 
-def reply_of(tool: str, /, **sources: str | Read | Field | None) -> Shape:
+def reply_of(tool: str, /, **sources: Read | Field) -> Shape:
     """Return the shape of the reply of a tool."""
-    return published_shape(entries()[tool]["output"], _SHAPES, **sources)
+    return shape_in(tool, entries()[tool]["output"], **sources)
+
+
+def shape_in(name: str, schema: Schema, /, **sources: Read | Field) -> Shape:
+    """Return the shape of a schema; its sources are those of `name` in `sources.toml`, and more."""
+    written = {field: _source(words) for field, words in _SOURCES.get(name, {}).items()}
+    return published_shape(schema, _SHAPES, **written, **sources)
+
+
+def _source(written: str) -> str | Read | None:
+    match written.split():
+        case ["given"]:
+            return None
+        case [path, "if", "filled"]:
+            filled = attrgetter(path)
+            return lambda item: filled(item) or None
+        case ["first", "of", path]:
+            several = attrgetter(path)
+            return lambda item: several(item)[:SHOWN_MAX]
+        case _:
+            return written
 
 
 def truth_tool(name: str, run: Run) -> Tool:
