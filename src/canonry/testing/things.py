@@ -194,6 +194,12 @@ def a_relation(name: str, from_name: str, to_name: str, **changes: Any) -> Relat
     return _example(Relation, name, changes, rel_type="ALLY_OF", **ends)
 
 
+def an_edge(name: str, start: str, end: str, kind: str = "player", **changes: Any) -> Relation:
+    """Return the edge of an entity in a location, by default without end, with properties."""
+    asked = {"rel_type": "LOCATED_IN", "since": None, "properties": {"kind": kind}, **changes}
+    return a_relation(name, start, end, **asked)
+
+
 def _about(involved: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the fields of a fact or event about the entities with these names."""
     entities = tuple(ident(one) for one in involved)

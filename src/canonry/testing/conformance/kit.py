@@ -51,8 +51,6 @@ NUMBERS: Final[tuple[Any, ...]] = tuple(_VALUES["numbers"])
 
 YEAR_ONE: Final = Instant(-62_135_596_800_000_000)
 YEAR_9999: Final = Instant(253_402_300_799_999_999)
-LONGEST_DURATION: Final = 2**53
-"""In seconds. Its end is later than every 64-bit microsecond."""
 
 
 def deep(levels: int = 30) -> Mapping[str, Any]:

@@ -11,13 +11,10 @@ from canonry.log.entries import (
     Erased,
     Made,
     RelationEnded,
-    RelationResumed,
-    RelationRetconned,
     Thing,
     Tombstone,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Relation
 from canonry.log.schemas.identity_keys import found_under, key_mark, look_mark, part_mark
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.log.schemas.schemas import FieldSpec, IdentityRule, RegisteredSchema
@@ -32,12 +29,12 @@ from canonry.readmodels.ports.state import (
     Spaces,
 )
 from canonry.readmodels.ports.text import TextQuery
+from canonry.testing.conformance.cases import declared
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, paged, requirement, whole
 from canonry.testing.conformance.state_entities import EntityContract, some
 from canonry.testing.conformance.state_records import RecordsContract
 from canonry.testing.things import (
-    ELSEWHERE,
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -46,11 +43,8 @@ from canonry.testing.things import (
     a_relation,
     a_scene,
     a_schema,
-    a_source,
-    a_space,
     a_story,
     a_turn,
-    an_axiom,
     an_entity,
     an_entry,
     an_observation,
@@ -59,9 +53,9 @@ from canonry.testing.things import (
     merged,
     unmerged,
 )
-from canonry.testing.worlds import Scribe, make_elsewhere, thing_named
+from canonry.testing.worlds import Scribe, thing_named
 from canonry.values.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
-from canonry.values.ids import SpaceId, SpaceKind
+from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
 
@@ -172,62 +166,9 @@ class StateContract(EntityContract, RecordsContract):
         assert set(found) == {ident("one")}
         assert await backend.canon.state.things([]) == {}
 
-    @requirement("state:relations:direction")
-    async def test_direction_selects_by_end(self, backend: Backend) -> None:
-        """`direction` selects by end: out, in or any. An edge within the set is returned once."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_relation("1", "ann", "bob", rel_type="LOVES"))
-        await scribe.make(a_relation("2", "bob", "cid", rel_type="HATES"))
-        await scribe.make(a_relation("3", "ann", "ann", rel_type="KNOWS"))
-
-        assert await edges(backend, "ann") == ["LOVES", "KNOWS"]
-        assert await edges(backend, "ann", direction="out") == ["LOVES", "KNOWS"]
-        assert await edges(backend, "ann", direction="in") == ["KNOWS"]
-        assert await edges(backend, "bob", direction="in") == ["LOVES"]
-        assert await edges(backend, "bob", direction="out") == ["HATES"]
-        assert await edges(backend, "ann", "bob") == ["LOVES", "HATES", "KNOWS"]
-        assert await edges(backend, "ann", "bob", direction="in") == ["LOVES", "KNOWS"]
-        assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
-        assert await edges(backend, "nobody") == []
-
-    @requirement("state:relations:resumed")
-    async def test_a_resumed_edge_is_current_again(self, backend: Backend) -> None:
-        """An edge that ended for a retconned successor is current again, without an end."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_relation("first", "ann", "bob", rel_type="OWNS"))
-        await scribe.make(a_relation("later", "cid", "bob", rel_type="OWNS"))
-        first, later = (ident(n) for n in ("first", "later"))
-        end = an_entry(RelationEnded, "first", until=Instant(7), superseded_by=later)
-        await scribe.write(end)
-        old = (await backend.canon.state.things((first,)))[first]
-        assert isinstance(old, Relation)
-        assert (old.until, old.superseded_by, old.current) == (Instant(7), later, False)
-
-        await scribe.write(RelationResumed(relation_id=first, fallen=later))
-
-        now = (await backend.canon.state.things((first,)))[first]
-        assert isinstance(now, Relation)
-        assert (now.until, now.superseded_by, now.current) == (None, None, True)
-        assert await edges(backend, "ann", current=True) == ["OWNS"]
-
-    @requirement("state:relations:filters")
-    async def test_space_type_and_currency_select(self, backend: Backend) -> None:
-        """Space, type and currency select edges. Ended and retconned edges are not current."""
-        scribe = Scribe(backend.canon)
-        for name in ("ONE", "TWO", "THREE"):
-            await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
-        await make_elsewhere(backend.canon, a_relation("FOUR", "ann", "bob", rel_type="FOUR"))
-        ended = an_entry(RelationEnded, "ONE", until=Instant(7))
-        await scribe.write(ended, an_entry(RelationRetconned, "TWO"))
-        here = frozenset((MIDDLE_EARTH,))
-
-        assert await edges(backend, "ann", spaces=here) == ["ONE", "TWO", "THREE"]
-        assert await edges(backend, "ann", spaces=here, current=True) == ["THREE"]
-        assert await edges(backend, "bob", spaces=frozenset((ELSEWHERE,))) == ["FOUR"]
-        assert await edges(backend, "bob", spaces=frozenset()) == []
-        assert await edges(backend, "ann", rel_type="TWO") == ["TWO"]
-        assert await edges(backend, "ann", rel_type="TWO", current=True) == []
-        assert await edges(backend, rel_type="THREE", direction="out", current=True) == ["THREE"]
+    test_direction_selects_by_end = declared("state:relations:direction")
+    test_a_resumed_edge_is_current_again = declared("state:relations:resumed")
+    test_space_type_and_currency_select = declared("state:relations:filters")
 
     @requirement("state:relations:pages")
     async def test_pages_of_relations_have_no_gap(self, backend: Backend) -> None:
@@ -242,51 +183,8 @@ class StateContract(EntityContract, RecordsContract):
             seen = await paged(backend.canon.state.relations, query, total=16, limit=3)
             assert seen == sorted(seen, key=lambda r: (r.created_at, r.id))
 
-    @requirement("state:spaces:filters")
-    async def test_spaces_are_listed_by_kind_and_parent(self, backend: Backend) -> None:
-        """`spaces` selects by kind and parent, page by page."""
-        state, many = backend.canon.state, ident("many")
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_space("many", kind=SpaceKind.MULTIVERSE))
-        await scribe.make(a_space("one", parent=many))
-        await scribe.make(a_space("two", parent=many))
-        await scribe.make(a_space("alone"))
-
-        async def listed(limit: int = 10, offset: int = 0, **chosen: Any) -> list[str]:
-            asked: dict[str, Any] = {"kind": None, "parent": None, **chosen}
-            page = await state.spaces(**asked, limit=limit, offset=offset)
-            assert page.total >= len(page.items)
-            return [space.name for space in page.items]
-
-        assert await listed() == ["many", "one", "two", "alone"]
-        assert await listed(kind=SpaceKind.MULTIVERSE) == ["many"]
-        assert await listed(parent=many) == ["one", "two"]
-        assert await listed(kind=SpaceKind.MULTIVERSE, parent=many) == []
-        assert await listed(limit=2, offset=1) == ["one", "two"]
-
-    @requirement("state:lists:own-space")
-    async def test_lists_are_of_one_space(self, backend: Backend) -> None:
-        """`axioms`, `sources` and `stories` return those of one space, page by page."""
-        state = backend.canon.state
-        for name, space in (("here", MIDDLE_EARTH), ("there", ELSEWHERE)):
-            scribe = Scribe(backend.canon, name, space)
-            for n in range(3):
-                what = f"{name} {n}"
-                await scribe.make(
-                    an_axiom(f"law {what}", space=space),
-                    a_source(f"book {what}", space=space),
-                    a_story(f"tale {what}", space=space),
-                )
-
-        axioms = await state.axioms(ELSEWHERE, limit=2, offset=1)
-        sources = await state.sources(MIDDLE_EARTH, limit=2, offset=0)
-        stories = await state.stories(ELSEWHERE, limit=10, offset=2)
-
-        assert (axioms.total, sources.total, stories.total) == (3, 3, 3)
-        assert [a.statement for a in axioms.items] == ["law there 1", "law there 2"]
-        assert [s.title for s in sources.items] == ["book here 0", "book here 1"]
-        assert [s.title for s in stories.items] == ["tale there 2"]
-        assert (await state.axioms(ident("no"), limit=9, offset=0)).total == 0
+    test_spaces_are_listed_by_kind_and_parent = declared("state:spaces:filters")
+    test_lists_are_of_one_space = declared("state:lists:own-space")
 
     @requirement("state:reads:own-writes")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:

@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-import pytest
-
 from canonry.language.texts.stems import terms_of
 from canonry.log.entries import Erased, FactRetconned, SceneCompleted
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import Hit, TextQuery
+from canonry.testing.conformance.cases import declared
 from canonry.testing.conformance.kit import TEXTS, Backend, Contract, requirement
 from canonry.testing.things import (
     ELSEWHERE,
@@ -162,28 +161,7 @@ class TextContract(Contract):
         assert [h.id for h in await hits(backend, "song", limit=4)] == found[:4]
         assert await hits(backend, "song") == await hits(backend, "song")
 
-    @requirement("text:search:words")
-    @pytest.mark.parametrize(
-        ("told", "asked"),
-        [
-            ("\u00c9owyn rides", "eowyn"),
-            ("eowyn rides", "\u00c9OWYN"),
-            ("Stra\u00dfe", "STRASSE"),
-            ("\ufb01re", "fire"),
-            ("snake_case", "snake"),
-            ("d'Arc", "arc"),
-            ("\uff26\uff35\uff2c\uff2c", "full"),
-            ("\u039f\u0394\u03a5\u03a3", "\u03bf\u03b4\u03c5\u03c3"),
-            ("x\u00b2 + 1", "x2"),
-            ("\u6c49\u5b57", "\u6c49\u5b57"),
-            ("agent 007", "007"),
-        ],
-    )
-    async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
-        """Words match as in language/texts/stems.py: case, accents and ligatures are folded."""
-        await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
-
-        assert await ids(backend, asked) == called("told")
+    test_words_are_folded = declared("text:search:words")
 
     @requirement("text:search:frequent")
     async def test_word_in_every_passage_still_finds(self, backend: Backend) -> None:
@@ -195,30 +173,7 @@ class TextContract(Contract):
         assert len(await hits(backend, "tale zebra", limit=10)) == 10
         assert ident("turn 7") in await ids(backend, "the 7")
 
-    @requirement("text:search:forms")
-    @pytest.mark.parametrize(
-        ("told", "asked"),
-        [
-            ("They climbed the tower", "climbing towers"),
-            ("Die Drachen schliefen in den Bergen", "Drache"),
-            ("Les dragons dormaient dans la montagne", "dragon dormait"),
-            ("Kragholm burns", "kraghol"),
-            ("Kragholm burns", "krahgolm"),
-            ("Kragholm burns", "gragholm"),
-            ("Kragholm burns", "ragholm"),
-            ("Kragholm burns", "rkagholm"),
-            ("Kragholm burns", "akraghol"),
-            ("Kragholm burns", "krag*"),
-            ("the silver key is lost", '"silver key"'),
-        ],
-    )
-    async def test_forms_slips_beginnings_and_phrases_are_found(
-        self, backend: Backend, told: str, asked: str
-    ) -> None:
-        """Other forms of a word, a misspelling of a long word, and `begun*` find it."""
-        await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
-
-        assert await ids(backend, asked) == called("told")
+    test_forms_slips_beginnings_and_phrases_are_found = declared("text:search:forms")
 
     @requirement("text:search:phrases")
     async def test_words_in_a_row_come_first(self, backend: Backend) -> None:
