@@ -7,6 +7,7 @@ from typing import Any, Final
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
 from canonry.assistant.differences import differences_between
 from canonry.assistant.finding import THING, nothing_found, searched_by, searched_in, statements_of
+from canonry.assistant.first_sentences import NOTHING
 from canonry.assistant.rows import Names, Row, filled, fitted, kind_of, named_in, row_of, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each, placed
 from canonry.assistant.tools import canon_tool
@@ -286,10 +287,10 @@ async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         left += part["left"]
     rows.sort(key=lambda row: parse_instant(row["when"]))
     some = rows[: page.limit] if since else rows[-page.limit :]
-    kept = fitted(some, page, len(some), "changes")["changes"]
+    kept = _fitted(some, page, newest=not since)
     if since and kept:  # keep all rows of one instant: the cursor leads past it
         kept += [row for row in rows[len(kept) :] if row["when"] == kept[-1]["when"]]
-    left += len(rows) - len(kept) if since else len(some) - len(kept)
+    left += len(rows) - len(kept) if since else 0
     given = arguments.get("since") or render_instant(canon.clock.now())
     cursor = kept[-1]["when"] if kept else given
     reply: Row = {"changes": kept, "cursor": cursor, "left": left}
@@ -328,15 +329,23 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     seen = canon.seen_by(caller)
     names = await seen.roots(i for each in found.things.values() for i in named_in(each))
     rows = [_written(each, found.things, names) for each in found.written if each.entries]
-    kept = fitted(rows, page, len(rows), "changes")["changes"]
+    newest = query.after is None and query.since is None
+    kept = _fitted(rows, page, newest=newest)
     cursor, left = found.cursor, found.left
-    if len(kept) < len(rows):
+    if len(kept) < len(rows) and not newest:
         cursor = Position(kept[-1]["at"])
         left += len(rows) - len(kept)
     reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
     if left:
         reply["hint"] = _GOES_ON.format(cursor)
     return reply
+
+
+def _fitted(rows: Sequence[Row], page: Wanted, *, newest: bool) -> list[Row]:
+    """Return the changes that fit into a reply: the first ones, or the `newest`."""
+    turn = -1 if newest else 1
+    kept: list[Row] = fitted(rows[::turn], page, len(rows), "changes")["changes"]
+    return kept[::turn]
 
 
 def _since(text: str | None, canon: Canon) -> dict[str, Any]:
@@ -454,7 +463,7 @@ async def _write_brief(desks: Sequence[Desk], arguments: Arguments) -> Reply:
             sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
     reply = filled({**_brief(title, sections, budget), "searched": searched_in(results)})
     if not any(sections.values()):
-        reply["hint"] = nothing_found(desks[0], results)
+        reply["note"] = nothing_found(desks[0], results)
     return reply
 
 
@@ -524,7 +533,7 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     if left:
         reply |= {"left_out": left, "hint": "For more, raise `tokens`. You can cite the {ids}."}
     elif not any(sections.values()):
-        reply["hint"] = "Nothing is known about it here."
+        reply["note"] = NOTHING
     return reply
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
+from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, row_of, rows_of
 from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
@@ -69,7 +70,6 @@ async def looked_for(
             kinds=kinds or frozenset(FoundKind),
             about=frozenset() if entity is None else family_of(entity),
             entity_type=_type_in(desk, arguments),
-            taken_back=True,
             limit=page.offset + page.limit + 1,
         )
         result = await find_things(desk.canon, search)
@@ -79,11 +79,7 @@ async def looked_for(
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
     found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
     shown = found[page.offset : page.offset + page.limit]
-    gone = frozenset[str]().union(*(each.retracted for each in results))
-    rows = await found_rows(desks, shown, page, text)
-    marked = ({**row, "level": CanonLevel.RETCONNED.value} for row in rows)
-    rows = [mark if row["id"] in gone else row for row, mark in zip(rows, marked, strict=True)]
-    reply = fitted(rows, page, len(found))
+    reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
     reply.pop("total")  # a search has no total
     if searched := searched_in(results):
         reply["searched"] = searched
@@ -91,19 +87,33 @@ async def looked_for(
         reply["more"] = "The search stopped before the end. Narrow it with `kinds` or `about`."
     elif many and len(desks) == SPACES_MAX:
         reply["more"] = MORE
-    if not shown:
-        reply["hint"] = f"{nothing_found(desks[0], results)} {await _elsewhere(desks[0])}"
-    elif not _is_answered(text, reply["found"]):
-        reply["hint"] = _UNANSWERED
+    reply |= await _said_of(desks[0], text, reply["found"], results)
     if later := await _first_told_later(desks[0], text, [thing for _, thing in found]):
         reply["not_told_then"] = later
     return reply
+
+
+async def _said_of(
+    desk: Desk, text: str, rows: Sequence[Row], results: Sequence[FoundThings]
+) -> Row:
+    """Return the first sentence of a search, and advice if it found nothing."""
+    ended = sum(each.ended for each in results)
+    left_out = f"{counted(ended, 'item')} that ended"
+    if not rows and ended:
+        return {"note": f"Nothing that holds now answers, only {left_out}.", "hint": _BEFORE}
+    if not rows:
+        return {"note": nothing_found(desk, results), "hint": await _elsewhere(desk)}
+    if not _is_answered(text, rows):
+        return {"note": _UNANSWERED}
+    found = f"Found {kinds_counted(rows)}"
+    return {"note": f"{found}, without {left_out}." if ended else f"{found}."}
 
 
 _UNANSWERED: Final = (
     "No row has all the words of the question. If none of them answers it, nothing is known about"
     " it here."
 )
+_BEFORE: Final = "To see what held before, call timeline, or find with `at`."
 
 
 def _is_answered(text: str, rows: Sequence[Row]) -> bool:
@@ -112,7 +122,8 @@ def _is_answered(text: str, rows: Sequence[Row]) -> bool:
     asked = {_base(word) for word in terms_of(text) if not sought.isdisjoint(stems_of(word))}
     said = (encode_json(each).decode() for each in rows)
     whole = (asked <= {*map(_base, terms_of(row))} or "\u2026" in row for row in said)
-    return len(asked) <= 1 or any(whole)
+    within = any(row["kind"] == "document" for row in rows)  # of which only the title is shown
+    return within or len(asked) <= 1 or any(whole)
 
 
 def _base(word: str) -> str:
@@ -168,7 +179,7 @@ def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
     lacks = any(MEANING_MISSING in each.degraded for each in results)
     if lacks and desk.canon.service(RecallServices).recall is not None:
         return "Nothing has these words. Search by meaning does not answer yet. Ask again later."
-    return "Nothing is known about it here."
+    return NOTHING
 
 
 async def found_rows(
@@ -260,11 +271,11 @@ async def _listed(
     """List the items that match the filters, by space and kind, each in its own order."""
     page = wanted(arguments)
     if not kinds:
-        around = {FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION}
-        kinds = frozenset({FoundKind.ENTITY} if entity is None else around)
+        around = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
+        kinds = around if entity else around | {FoundKind.ENTITY, FoundKind.DOCUMENT}
     things: list[tuple[Desk, Thing]] = []
     total, skip = 0, page.offset
-    for desk, kind in product(desks, sorted(kinds)):
+    for desk, kind in product(desks, (each for each in FoundKind if each in kinds)):
         left = page.limit - len(things)
         asked = {"limit": max(left, 1), "offset": skip}
         some, count = await _kind(desk, arguments, kind, entity, asked)

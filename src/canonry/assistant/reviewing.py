@@ -24,6 +24,8 @@ from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import answered
 from canonry.canon.session.lookup import Account, require, within_account
+from canonry.canon.session.paging import newest_match
+from canonry.canon.session.what_holds import is_current
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
@@ -126,35 +128,56 @@ async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _waits(desk: Desk, arguments: Arguments) -> Row:
-    page, what = wanted(arguments), arguments.get("what")
+    page = wanted(arguments)
+    what = arguments.get("what", "duplicates" if "about" in arguments else None)
     if what in {"unclear", "duplicates"} or not desk.space.told:
         desk.require_now(arguments, "as_known_at")
     if what == "unclear":
         return await unclear_values(desk, page)
-    if what == "duplicates" or (what is None and not desk.space.told):
-        reply = await _duplicates(desk, arguments)
-        if desk.is_account and what is None:
-            few = replace(page, limit=_FEW, offset=0)
-            unclear = (await unclear_values(desk, few))["unclear"]
-            waiting = (await _listed(desk, few, frozenset(Ask)))["waiting"]
-            if unclear or waiting:
-                reply |= filled({"unclear": unclear, "waiting": waiting}) | {"hint": _BOTH}
-        return reply
+    if what == "duplicates" or (what is None and not (desk.space.told or desk.is_account)):
+        return await _duplicates(desk, arguments)
     desk.require_judged("Proposals")
-    return await _listed(desk, page, _ASKS[what] if what is not None else frozenset(Ask))
+    reply = await _listed(desk, page, _ASKS[what] if what is not None else frozenset(Ask))
+    if desk.is_account and what is None:
+        unclear = await unclear_values(desk, replace(page, limit=_FEW, offset=0))
+        if unclear["unclear"]:
+            reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
+    return reply
 
 
 async def _listed(desk: Desk, page: Wanted, asks: frozenset[Ask]) -> Row:
     query = ProposalQuery(types=WAITING, asks=asks, limit=page.limit, offset=page.offset)
     found = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
-    said = await rows_of(desk, found.items)
-    rows = [_waiting(*each) for each in zip(found.items, said, strict=True)]
-    reply = fitted(rows, page, found.total, "waiting")
-    if not found.items:
+    refused = await _refused(desk) if desk.is_account and Ask.POSSIBLE in asks else ()
+    left = max(0, page.offset - found.total)
+    shown = [*found.items, *refused[left : left + page.limit - len(found.items)]]
+    said = await rows_of(desk, shown)
+    rows = [_waiting(*each) for each in zip(shown, said, strict=True)]
+    reply = fitted(rows, page, found.total + len(refused), "waiting")
+    if not shown:
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     else:
         reply["hint"] = "Use decide to accept, reject, judge or waive; merge or separate entities."
     return reply
+
+
+async def _refused(desk: Desk) -> Sequence[Proposal]:
+    """Return the newest refused claims of the account that contradict what still holds there.
+
+    Only its owner can say which of the two is right.
+    """
+    rejected = ProposalStatus.REJECTED
+    query = ProposalQuery(spaces=frozenset((desk.space.id,)), types=WAITING, status=rejected)
+    found = await newest_match(desk.canon.documents.proposals, query)
+    against = {
+        each.id: {one.id for one in each.decision.all_conflicts}
+        for each in found
+        if each.decision is not None and each.decision.rule.startswith("gate:")
+    }
+    ids = frozenset[str]().union(*against.values())
+    things = (await desk.canon.seen_by(desk.caller).things(ids)).values() if ids else ()
+    standing = {each.id for each in things if is_current(each)}
+    return [each for each in found if not standing.isdisjoint(against.get(each.id, ()))]
 
 
 def _waiting(proposal: Proposal, said: Row) -> Row:

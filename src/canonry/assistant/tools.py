@@ -1,15 +1,17 @@
 """Tools of the toolset, made from their entries in `tools.toml`."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from canonry.assistant.aliases import understood
 from canonry.assistant.desk import PAGE_MAX
+from canonry.assistant.first_sentences import FIRST_SENTENCES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
-from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.values.data_files import read_toml
 
 _ENTRIES: Final[Mapping[str, Any]] = read_toml(__package__, "tools.toml")
@@ -41,7 +43,7 @@ def canon_tool(
         input_schema=_arguments(entry, choices),
         output_schema=_reply(entry),
         roles=roles,
-        run=_within_limit(run) if "limit" in entry.get("shared", ()) else run,
+        run=_worded(name, run, paged="limit" in entry.get("shared", ())),
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
         asks=entry.get("asks", False),
@@ -50,16 +52,23 @@ def canon_tool(
     )
 
 
-def _within_limit(run: Run) -> Run:
-    """Return the same reading, whose reply says if a page has another size than `limit`."""
+def _worded(name: str, run: Run, *, paged: bool) -> Run:
+    """Return the same tool, whose reply begins with a sentence and says if `limit` was changed."""
+    sentence = FIRST_SENTENCES.get(name)
+    if sentence is None and not paged:
+        return run
 
-    async def read(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        reply = await run(canon, caller, arguments)
+    async def read(canon: Canon, caller: Caller, arguments: Arguments) -> Reply | Noted:
+        found = await run(canon, caller, arguments)
+        reply: Reply = found.reply if isinstance(found, Noted) else found
+        if sentence is not None:
+            note = reply.get("note") or sentence(arguments, reply)
+            reply = {"note": note, **{n: each for n, each in reply.items() if n != "note"}}
         asked = arguments.get("limit", PAGE_MAX)
-        if 1 <= asked <= PAGE_MAX:
-            return reply
-        note = f"/limit is {asked}; a page has 1 to {PAGE_MAX} rows."
-        return {**reply, "hint": " ".join(filter(None, (note, reply.get("hint"))))}
+        if paged and not 1 <= asked <= PAGE_MAX:
+            said = f"/limit is {asked}; a page has 1 to {PAGE_MAX} rows."
+            reply = {**reply, "hint": " ".join(filter(None, (said, reply.get("hint"))))}
+        return replace(found, reply=reply) if isinstance(found, Noted) else reply
 
     return read
 

@@ -18,7 +18,7 @@ async def two_of_one_name(space: str) -> tuple[Desk, list[str]]:
         ]
         for record in records:
             await desk.call("tell", records=[record], space="account")
-        rows = (await desk.call("find", space="account"))["found"]
+        rows = (await desk.call("find", space="account", kinds=["entity"]))["found"]
     else:
         await desk.saltmere()
         rows = [{"id": await somebody(desk, name)} for name in ("Ann Lee", "Ann L\u0435e")]

@@ -9,6 +9,7 @@ from heapq import nlargest
 from itertools import islice, pairwise
 from typing import Final, NamedTuple, TypeAlias
 
+from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.sentences import sentence_starts
 from canonry.language.texts.stems import (
     DENYING,
@@ -328,6 +329,21 @@ def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesA
         for match in (() if found or sessions else _ANCHOR.finditer(said))
     )
     return TimesAsked(stretches=found, sessions=sessions, anchors=anchors)
+
+
+_ASKS_FOR_PAST: Final = re.compile(
+    r"\b(?:before|earlier|former(?:ly)?|once|previous(?:ly)?|was|were|history|ex"
+    r"|war(?:en)?|wurden?|fruher|vorher|ehemals|gehorten?|avant|autrefois|etait|antes|eran?)\b"
+)
+_PRESENT: Final = re.compile(r"\b(?:is|are|s|does|do|has|have|now|today|current(?:ly)?)\b")
+
+
+def asks_for_past(text: str) -> bool:
+    """Tell whether a text asks for what was, as "who owned the mill" does."""
+    plain = plain_letters(folded(text))
+    verbs = (verb_of(term, "en") for term in terms_of(plain))
+    past = any(verb is not None and verb[1] == "past" for verb in verbs)
+    return bool(_ASKS_FOR_PAST.search(plain)) or (past and not _PRESENT.search(plain))
 
 
 def nearness(when: Instant, stretch: TimeSpan) -> float:

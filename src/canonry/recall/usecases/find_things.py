@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_words import CitedBy, retracted_words
+from canonry.canon.session.cited_words import CitedBy
 from canonry.canon.session.narrowing import there_then, withdrawn_then
 from canonry.canon.session.what_holds import Viewpoint
 from canonry.log.entries import Thing
@@ -23,7 +23,7 @@ from canonry.readmodels.passages import STANDING, Collection, passages_of
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
-from canonry.recall.domain.questions import TimesAsked, read_times
+from canonry.recall.domain.questions import TimesAsked, asks_for_past, read_times
 from canonry.recall.usecases.find_passages import (
     find_passages,
     lies_in,
@@ -34,7 +34,6 @@ from canonry.recall.usecases.find_passages import (
 from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.ids import EntityId, SpaceId
-from canonry.values.provenance import CanonLevel
 
 LOOKED_AT_MAX: Final = 2_000
 """The most items of each kind that are searched as they were known at an instant."""
@@ -67,17 +66,13 @@ _PASSAGES: Final[Mapping[FoundKind, tuple[Collection, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThingSearch:
-    """The search text and its filters; `about` are all ids of one entity.
-
-    `taken_back` also finds retracted items, unless the canon is narrowed to a time.
-    """
+    """The search text and its filters; `about` are all ids of one entity."""
 
     space: SpaceId
     text: str
     kinds: frozenset[FoundKind] = frozenset(FoundKind)
     about: frozenset[EntityId] = frozenset()
     entity_type: str | None = None
-    taken_back: bool = False
     limit: int = 10
 
 
@@ -85,12 +80,12 @@ class ThingSearch:
 class FoundThings:
     """The items with their strength in [0, 1), best first.
 
-    `truncated`: not all items were searched. `behind` counts commits without vectors. `retracted`
-    are words that only retracted items cite.
+    `truncated`: not all items were searched. `behind` counts commits without vectors. `ended`
+    counts those that were left out because they ended.
     """
 
     found: Sequence[tuple[Thing, float]]
-    retracted: frozenset[str] = frozenset()
+    ended: int = 0
     degraded: tuple[str, ...] = ()
     behind: int = 0
     truncated: bool = False
@@ -99,48 +94,42 @@ class FoundThings:
 async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     """Return the best items of all kinds, within a space that the caller may read.
 
-    Ended items come after all current ones. If the text names a time, items that did not hold then
-    come last. Retracted items come after all others. A narrowed canon returns only items that hold
-    at its viewpoint.
+    Retracted items are never returned, and ended ones only if the text asks for the past: those
+    that held at a time that it names, or all of them if it names none, after all current ones. A
+    narrowed canon returns only items that hold at its viewpoint.
     """
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
     )
     search, past = replace(search, text=(await shortened(canon, asked)).text), canon.now is not None
     cited: CitedBy = {}
-    if FoundKind.PASSAGE in search.kinds:
+    if search.kinds & {FoundKind.PASSAGE, FoundKind.DOCUMENT}:
         cited = await retracted_in(canon, asked.spaces, search.text)
     found = await asyncio.gather(
         _passages(canon, search, cited),
         _known(canon, search) if canon.viewpoint.is_past else _relations(canon, search),
-        _documents(canon, search),
+        _documents(canon, search, cited),
     )
     best = _best(search, found)
-    parts = [*found]
     if past:
         there = {each.id: each for each in await there_then(canon, (e for e, _ in best.values()))}
         best = {i: (there[i], strength) for i, (_, strength) in best.items() if i in there}
-    elif len(best) < search.limit and search.taken_back:
-        parts.append(await _taken_back(canon, search, cited))
-        best |= _best(search, parts[-1:])
     when = TimesAsked() if past else read_times(search.text, GREGORIAN, None)
-    gone = frozenset[str]().union(*(part.retracted for part in parts))
+    apart = {i: _is_past(each, when, canon.viewpoint) for i, (each, _) in best.items()}
+    kept = when.anchors or when.sessions or (not when and asks_for_past(search.text))
+    ended = frozenset(
+        i for i, gone in apart.items() if gone and not (kept or canon.viewpoint.shows(best[i][0]))
+    )
     ordered = sorted(
-        best.values(),
-        key=lambda e: (
-            e[0].id in gone or _never_was(e[0]),
-            _is_past(e[0], when, canon.viewpoint),
-            -e[1],
-            e[0].position,
-            e[0].id,
-        ),
+        (each for i, each in best.items() if i not in ended),
+        key=lambda e: (apart[e[0].id], -e[1], e[0].position, e[0].id),
     )
     return FoundThings(
         found=ordered[: search.limit],
-        retracted=gone,
-        degraded=degraded_of(*(part.degraded for part in parts)),
-        behind=max(part.behind for part in parts),
-        truncated=any(part.truncated for part in parts),
+        ended=len(ended),
+        degraded=degraded_of(*(part.degraded for part in found)),
+        behind=max(part.behind for part in found),
+        truncated=any(part.truncated for part in found),
     )
 
 
@@ -175,13 +164,8 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
         return False
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
         return False
-    if isinstance(thing, Entity | Fact | Event | Relation) and thing.level not in STANDING:
-        return _never_was(thing) and search.taken_back
-    return True
-
-
-def _never_was(thing: Thing) -> bool:
-    return isinstance(thing, Fact | Relation) and thing.level is CanonLevel.RETCONNED
+    stated = isinstance(thing, Entity | Fact | Event | Relation)
+    return not stated or thing.level in STANDING
 
 
 _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
@@ -254,30 +238,20 @@ async def _relations(canon: Canon, search: ThingSearch) -> FoundThings:
     )
 
 
-async def _documents(canon: Canon, search: ThingSearch) -> FoundThings:
+async def _documents(canon: Canon, search: ThingSearch, cited: CitedBy) -> FoundThings:
+    """Return documents by their titles and, unless passages are asked for, by their contents."""
     if FoundKind.DOCUMENT not in search.kinds or search.about:
         return FoundThings(found=())
     page = await canon.state.sources(search.space, limit=PAGE_MAX, offset=0)
     named = (each for each in page.items if each.title)
-    found = await _by_words(canon, search, named)
+    found = [*await _by_words(canon, search, named)]
+    if FoundKind.PASSAGE not in search.kinds:
+        passages = replace(search, kinds=frozenset({FoundKind.PASSAGE}))
+        inside = (await _passages(canon, passages, cited)).found
+        told = [(t.source_id, strength) for t, strength in inside if isinstance(t, Snippet)]
+        sources = await canon.within(search.space).things(i for i, _ in told)
+        found += [(sources[i], strength) for i, strength in told if i in sources]
     return FoundThings(found=found, truncated=page.total > PAGE_MAX)
-
-
-async def _taken_back(canon: Canon, search: ThingSearch, cited: CitedBy) -> FoundThings:
-    """Return retracted facts, which no index has any more, and the words that only they cite."""
-    if search.kinds.isdisjoint({FoundKind.FACT, FoundKind.PASSAGE}):
-        return FoundThings(found=())
-    query = FactQuery(
-        spaces=frozenset((search.space,)),
-        entities=search.about,
-        level=CanonLevel.RETCONNED,
-        limit=PAGE_MAX,
-    )
-    page = await canon.state.facts(query)
-    words = await retracted_words(canon, cited, cited)
-    found = await _by_words(canon, search, (*page.items, *words.values()))
-    gone = frozenset(words)
-    return FoundThings(found=found, truncated=page.total > PAGE_MAX, retracted=gone)
 
 
 async def _known(canon: Canon, search: ThingSearch) -> FoundThings:

@@ -1,0 +1,112 @@
+"""The first sentence of each reading reply: what was found, or that nothing is known."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.assistant.rows import Row
+from canonry.gateway.tool import Arguments
+
+NOTHING: Final = "Nothing is known about it here."
+_PLURALS: Final = {"entity": "entities", "entry": "entries", "memory": "memories"}
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of items in words, such as `2 entities`."""
+    return f"{number} {noun if number == 1 else _PLURALS.get(noun, f'{noun}s')}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return the parts as an enumeration, such as `1 fact, 2 events and 1 scene`."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def kinds_counted(rows: Sequence[Row]) -> str:
+    """Return how many rows there are of each kind, in their order."""
+    kinds = [str(row["kind"]) for row in rows]
+    return listed([counted(kinds.count(each), each) for each in dict.fromkeys(kinds)])
+
+
+def _find(arguments: Arguments, reply: Row) -> str:
+    rows, total = reply["found"], reply.get("total")
+    if not rows:
+        return NOTHING if "about" in arguments else "Nothing of this kind is known here."
+    of = "" if total in {None, len(rows)} else f" of {total} items"
+    return f"The list has {kinds_counted(rows)}{of}."
+
+
+def _get(_: Arguments, reply: Row) -> str:
+    kind, name = reply["kind"], reply.get("name", "")
+    match kind:
+        case "entity":
+            tied = ((n, reply.get(f"{n}s", ())) for n in ("field", "fact", "relation"))
+            parts = [counted(len(some), noun) for noun, some in tied if some]
+            shown = f" with {listed(parts)}" if parts else ""
+            return f"{name} is known as {reply.get('type', 'entity')}{shown}."
+        case "scene" | "document":
+            parts = [counted(reply["total"], "turn" if kind == "scene" else "passage")]
+            return f"The {kind} {name!r} has {parts[0]}."
+        case _:
+            return f"This {kind} {_state(reply)}."
+
+
+def _state(reply: Row) -> str:
+    """Return what an item is now, as a predicate."""
+    if reply["kind"] == "proposal":
+        return f"is {reply.get('status', 'pending')}"
+    if reply.get("level") == "retconned":
+        return "was retracted and does not hold"
+    if reply.get("ended") or reply.get("until") or "ended_by" in reply:
+        return f"holds until {reply['until']}" if "until" in reply else "has ended"
+    return {"turn": "was said", "passage": "was recorded"}.get(reply["kind"], "is canon")
+
+
+def _why(_: Arguments, reply: Row) -> str:
+    if "fields" in reply:
+        fields = counted(reply["total"], "field")
+        return f"{reply['name']} has {fields}; each lists its sources."
+    grounds = len(reply.get("because", ()))
+    proof = counted(grounds, "piece") + " of evidence" if grounds else "no evidence"
+    named = reply["name"] if reply["kind"] == "entity" else f"This {reply['kind']}"
+    return f"{named} {_state(reply)}; {proof} {'is' if grounds < 2 else 'are'} recorded for it."  # noqa: PLR2004
+
+
+def _timeline(_: Arguments, reply: Row) -> str:
+    times = [str(row["when"]) for row in reply.get("timeline", ()) if row.get("when") != "undated"]
+    if not reply.get("timeline"):
+        return "Nothing with a time is known about it here."
+    span = f", from {times[0]} to {times[-1]}" if len(dict.fromkeys(times)) > 1 else ""
+    return f"The timeline has {counted(reply['total'], 'entry')}{span}."
+
+
+def _review(_: Arguments, reply: Row) -> str:
+    nouns = {"waiting": "proposal", "duplicates": "possible duplicate", "unclear": "unclear value"}
+    parts = [counted(len(reply[name]), nouns[name]) for name in nouns if reply.get(name)]
+    return f"{listed(parts)} need a decision." if parts else "Nothing needs a decision."
+
+
+def _changes(arguments: Arguments, reply: Row) -> str:
+    rows, left = reply["changes"], reply["left"]
+    differing = counted(len(reply.get("differences", ())), "difference")
+    also = f"; {differing} are listed" if "differences" in reply else ""
+    if not rows:
+        return f"Nothing was recorded {'since then' if 'since' in arguments else 'here'}{also}."
+    more = f", and {left} more follow" if left else ""
+    return f"The page has {counted(len(rows), 'change')}, oldest first{more}{also}."
+
+
+def _context(_: Arguments, reply: Row) -> str:
+    lines = reply["brief"].count("\n- ")
+    return f"The brief has {counted(lines, 'line')}." if lines else NOTHING
+
+
+FIRST_SENTENCES: Final[Mapping[str, Callable[[Arguments, Any], str]]] = {
+    "find": _find,
+    "get": _get,
+    "why": _why,
+    "timeline": _timeline,
+    "review": _review,
+    "changes": _changes,
+    "context": _context,
+}
+"""By tool, the sentence for the arguments and the reply, unless the reply has a `note`."""

@@ -1,0 +1,130 @@
+"""What reading replies begin with, and what they list: the newest, open, and fitting items."""
+
+from typing import Any
+
+import pytest
+
+from tests.toolsets.canon.kit import Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+
+LIGHT = "Odo Brand keeps the light at Marrow"
+BEGINNINGS: list[tuple[str, dict[str, Any], str]] = [
+    ("find", {"text": "who keeps the light"}, "Found 1 passage and 1 fact."),
+    ("find", {"text": "zebra"}, "Nothing is known about it here."),
+    ("find", {"limit": 2}, "The list has 2 entities of "),
+    ("find", {"kinds": ["event"]}, "Nothing of this kind is known here."),
+    ("get", {"of": "Odo"}, "Odo Brand is known as character with "),
+    ("get", {"of": LIGHT}, "This fact is canon."),
+    ("why", {"of": LIGHT}, "This fact is canon; 1 piece of evidence is recorded for it."),
+    ("timeline", {}, "Nothing with a time is known about it here."),
+    ("review", {}, "Nothing needs a decision."),
+    ("changes", {}, "The page has "),
+    ("changes", {"since": "2100-01-01"}, "Nothing was recorded since then."),
+    ("context", {"of": "Odo"}, "The brief has "),
+    ("context", {"question": "zebra"}, "Nothing is known about it here."),
+]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def desk() -> Desk:
+    desk = a_desk()
+    await desk.saltmere()
+    return desk
+
+
+@pytest.mark.parametrize(("tool", "asked", "first"), BEGINNINGS)
+async def test_a_reading_reply_begins_with_what_was_found(
+    desk: Desk, tool: str, asked: dict[str, Any], first: str
+) -> None:
+    reply = await desk.call(tool, **asked)
+
+    assert next(iter(reply)) == "note"
+    assert reply["note"].startswith(first)
+
+
+async def test_what_was_retracted_and_what_ended_say_so_first() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for when, value in (("1900-01-01", "Roke"), ("1910-01-01", "Ilsa")):
+        claim = {"kind": "fact", "says": f"The captain of the Petrel is {value}", "when": when}
+        done = await desk.call("propose", said="So it is.", claims=[claim])
+    roke = done["verdicts"][0]["ends"][0]
+
+    ended = await desk.call("get", of=roke)
+    await desk.call(
+        "decide", verdict="retcon", of=["The captain of the Petrel is Ilsa"], reason="?"
+    )
+    again = await desk.call("why", of=roke)
+    gone = await desk.call("get", of=done["verdicts"][0]["id"])
+
+    assert ended["note"] == "This fact holds until 1910-01-01T00:00:00Z."
+    assert again["note"].startswith("This fact is canon;")
+    assert gone["note"] == "This fact was retracted and does not hold."
+
+
+async def test_of_what_only_ended_a_search_says_so_without_listing_it() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    owns = {"kind": "relation", "from": "Odo", "type": "owns", "to": "Marrow Lighthouse"}
+    made = await desk.call("propose", said="His.", claims=[{**owns, "when": "1900-01-01"}])
+    await desk.call("decide", verdict="end", of=[made["verdicts"][0]["id"]], when="1910-01-01")
+
+    asked = {"kinds": ["relation"], "about": "Marrow Lighthouse"}
+    now = await desk.call("find", text="who owns it", **asked)
+    past, then = [
+        (await desk.call("find", text="who owned it", **asked, **at))["found"]
+        for at in ({}, {"at": "1905-01-01"})
+    ]
+
+    assert [row for row in now["found"] if "owns" in row["says"]] == []
+    assert "1 item that ended" in now["note"]
+    owned = "Odo Brand owns Marrow Lighthouse"
+    assert [row["until"] for row in past if row["says"] == owned] == ["1910-01-01T00:00:00Z"]
+    assert owned in [row["says"] for row in then]
+
+
+async def test_the_page_of_the_newest_changes_ends_with_the_newest() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for n in range(12):
+        await desk.call("tell", title=f"Letter {n}", text=f"Letter {n}. " + 200 * "The sea. ")
+
+    reply = await desk.call("changes")
+
+    assert "Letter 11" in str(reply["changes"][-1])
+    assert (reply["cursor"], reply["left"]) == (str(reply["changes"][-1]["at"]), 0)
+    assert (await desk.call("changes", since=reply["cursor"]))["changes"] == []
+
+
+async def test_documents_are_found_by_their_contents() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    await desk.call("tell", title="ADR-3", text="We decided against RabbitMQ as the broker.")
+
+    for text in ("broker decision", "which broker was decided against?"):
+        found = await desk.call("find", text=text, kinds=["document"])
+        assert [(row["kind"], row["name"]) for row in found["found"]] == [("document", "ADR-3")]
+    every = await desk.call("find", text="broker")
+    assert [row["kind"] for row in every["found"]] == ["passage"]
+
+
+async def test_an_account_lists_refused_claims_until_their_contradiction_is_settled() -> None:
+    desk = a_desk()
+    first = {"kind": "fact", "says": "Rex weighs 12 kg"}
+    other = {"kind": "fact", "says": "Rex weighs 15 kg"}
+    for claim in (first, other):
+        said = await desk.call("propose", said=claim["says"], claims=[claim], space="account")
+
+    (row,) = (await desk.call("review", space="account"))["waiting"]
+    assert (row["id"], row["status"]) == (said["verdicts"][0]["proposal"], "rejected")
+    assert "12 kg" in row["because"]
+
+    of = {"of": [row["id"]], "reason": "It was weighed again.", "space": "account"}
+    await desk.call("decide", verdict="accept", **of)
+    assert (await desk.call("review", space="account"))["waiting"] == []
