@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar, cast
 
+from canonry.assistant.rows import shown_as
 from canonry.canon.canonization.undo_call import TOOLS
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
-from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, valid_time
+from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, may_mean, valid_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import require_there, there_then
@@ -50,14 +51,26 @@ class Desk:
     async def thing(self, text: str, *kinds: type, path: str) -> Thing:
         """Return the item of these kinds that a text names in this space."""
         checked(text, NAME_MAX, path=path)
-        here = self.caller, self.space.id, text, kinds
-        if self.canon.now is None or self.is_account:
-            return await find_named(self.canon.now or self.canon, *here, path=path)
+        now = self.canon.now
+        if now is None or self.is_account:
+            return await self._named(now or self.canon, text, kinds, path)
         try:
-            found = await find_named(self.canon, *here, path=path)
+            found = await find_named(self.canon, self.caller, self.space.id, text, kinds, path=path)
         except NotFound:
-            found = await find_named(self.canon.now, *here, path=path)
+            found = await self._named(now, text, kinds, path)
         return cast("Thing", await require_there(self.canon, found))
+
+    async def _named(self, canon: Canon, text: str, kinds: Sequence[type], path: str) -> Thing:
+        """Return the item that a text names, or that replies show by this text."""
+        try:
+            return await find_named(canon, self.caller, self.space.id, text, kinds, path=path)
+        except NotFound:
+            shown = await shown_as(self, canon, text, kinds)
+            if not shown:
+                raise
+        if len(shown) > 1:
+            raise may_mean([f"{text} ({each.id})" for each in shown], path)
+        return shown[0]
 
     async def entity(self, text: str, *, path: str) -> Entity:
         """Return the entity that a text names in this space."""

@@ -72,11 +72,11 @@ def _why(_: Arguments, reply: Row) -> str:
 
 
 def _timeline(_: Arguments, reply: Row) -> str:
-    times = [str(row["when"]) for row in reply.get("timeline", ()) if row.get("when") != "undated"]
-    if not reply.get("timeline"):
+    entries = reply.get("timeline")
+    if not entries:
         return "Nothing with a time is known about it here."
-    span = f", from {times[0]} to {times[-1]}" if len(dict.fromkeys(times)) > 1 else ""
-    return f"The timeline has {counted(reply['total'], 'entry')}{span}."
+    of = "" if reply["total"] == len(entries) else f" of {reply['total']}"
+    return f"The timeline lists {counted(len(entries), 'entry')}{of}."
 
 
 def _review(_: Arguments, reply: Row) -> str:

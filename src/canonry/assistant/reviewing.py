@@ -115,6 +115,9 @@ _BRING_BACK: Final = (
     'To bring it back, decide undo, of=["{}"]. The operator\'s rule of retention erases it later.'
 )
 _REVIEWED: Final = "needs review"
+_ALLOWED: Final = (
+    "It was accepted before, and may now stand beside {}. If that is wrong, retcon it."
+)
 _FEW: Final = 3
 _LISTS: Final = ("waiting", "duplicates", "unclear")
 _BOTH: Final = "For complete lists, call review with what=pending, duplicates or unclear."
@@ -278,16 +281,27 @@ async def _evaluate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdict) -> Row:
     """Decide proposals by hand, and let the rules judge those that waited for them."""
     rows: list[Row] = []
+    allowed: list[str] = []
     for n, each in enumerate(proposals):
         caller, became = step(desk.caller, str(n)), None
-        if each.type is ProposalType.UPKEEP and verdict.status is ProposalStatus.ACCEPTED:
+        accepts = verdict.status is ProposalStatus.ACCEPTED
+        if accepts and each.status is verdict.status and each.doubts:
+            reason, became = verdict.rationale, each.decision and each.decision.canonical_id
+            for one in each.doubts:
+                asking = step(caller, one.id)
+                await waive_conflict(desk.canon, asking, each.id, one.id, reason=reason)
+                allowed.append(one.id)
+            rows.append(filled({"proposal": each.id, "verdict": "accepted", "id": became}))
+            continue
+        if each.type is ProposalType.UPKEEP and accepts:
             became = await accept_upkeep(desk.canon, caller, each.id, verdict.rationale)
         else:
             await evaluate_proposal(desk.canon, caller, each.id, verdict)
             now = await require(desk.canon, desk.caller, Proposal, each.id)
             became = now.decision.canonical_id if now.decision else None
         rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
-    return {"verdicts": rows + await judge_waiting(desk)}
+    reply: Row = {"verdicts": rows + await judge_waiting(desk)}
+    return {**reply, "note": _ALLOWED.format(", ".join(allowed))} if allowed else reply
 
 
 async def judge_waiting(desk: Desk, fallen: Iterable[str] = ()) -> list[Row]:

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from canonry.assistant.desk import Desk, Wanted
 from canonry.canon.judging.contents import words_of_time
 from canonry.canon.judging.gates.proposals import dependency_accepted
+from canonry.canon.queries.names import find_mentioned
+from canonry.canon.session.canon import Canon
+from canonry.canon.session.paging import newest_match
+from canonry.canon.session.what_holds import is_current
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -21,13 +24,20 @@ from canonry.log.schemas.narrative import (
     own_type,
     policy_of,
 )
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.state import EventQuery, RelationQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.usecases.find_passages import when_said
 from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.search import relation_text
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
+from canonry.values.json_values import folded
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
+
+if TYPE_CHECKING:
+    from canonry.assistant.desk import Desk, Wanted
 
 Row = dict[str, Any]
 Names = Mapping[str, Entity]
@@ -51,7 +61,7 @@ def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is 
     return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
 
 
-def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -> Row:
+def fitted(rows: Sequence[Row], page: "Wanted", total: int, name: str = "found") -> Row:
     """Return a reply with as many rows as fit, the total, and the cursor of the rest."""
     room = REPLY_FULL if page.full else REPLY_BRIEF
     kept: list[Row] = []
@@ -67,7 +77,7 @@ def fitted(rows: Sequence[Row], page: Wanted, total: int, name: str = "found") -
     return reply
 
 
-async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) -> list[Row]:
+async def rows_of(desk: "Desk", things: Iterable[Thing], *, full: bool = False) -> list[Row]:
     """Return the items as rows, with the names of the entities that they are about."""
     listed = list(things)
     masters = desk.caller.viewer.masters
@@ -92,6 +102,42 @@ async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) ->
                 scene, at = found.get(getattr(by, "scene_id", None) or ""), parse_instant(row[name])
                 row[name] = desk.spoken(at, _words(by, told, at) or _words(scene, told, at), scene)
     return rows
+
+
+async def shown_as(desk: "Desk", canon: Canon, text: str, kinds: Sequence[type]) -> Sequence[Thing]:
+    """Return the relations, events and proposals that replies show by this text.
+
+    Those that hold or wait are preferred; of the others, the newest one.
+    """
+    here, most = frozenset((desk.space.id,)), PAGE_MAX
+    asked = {each for each in (Relation, Event, Proposal) if not kinds or each in kinds}
+    found: list[Thing] = []
+    if asked & {Relation, Event}:
+        mentions = await find_mentioned(canon, desk.space.id, text, of_records=desk.is_account)
+        ends = frozenset(each for each in mentions.found.values() if each is not None)
+        ties = RelationQuery(spaces=here, entities=ends, limit=most)
+        found += (await canon.state.relations(ties)).items if ends else ()
+        found += (
+            await canon.state.events(EventQuery(spaces=here, entities=ends, limit=most))
+        ).items
+    if Proposal in asked:
+        every = ProposalQuery(spaces=here, types=frozenset(ProposalType))
+        found += await newest_match(canon.documents.proposals, every)
+    found = [each for each in found if type(each) in asked]
+    rows = zip(found, await rows_of(desk, found), strict=True)
+    wanted = folded(text).strip(" .")
+    named = [each for each, row in rows if wanted in _ways_to_show(row["says"])]
+    waits = (
+        each.decision is None if isinstance(each, Proposal) else is_current(each) for each in named
+    )
+    return [each for each, waiting in zip(named, waits, strict=True) if waiting] or named[-1:]
+
+
+def _ways_to_show(says: str) -> set[str]:
+    """Return a text with and without the kind before it and the type behind it."""
+    text = folded(says).strip(" .")
+    bare = text.partition(": ")[2]
+    return {text, bare, bare.rpartition(" (")[0]} - {""}
 
 
 def _words(thing: Thing | None, told: Mapping[str, Thing], at: Instant) -> str | None:

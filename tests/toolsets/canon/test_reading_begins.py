@@ -128,3 +128,77 @@ async def test_an_account_lists_refused_claims_until_their_contradiction_is_sett
     of = {"of": [row["id"]], "reason": "It was weighed again.", "space": "account"}
     await desk.call("decide", verdict="accept", **of)
     assert (await desk.call("review", space="account"))["waiting"] == []
+
+
+SHOWN: list[tuple[dict[str, Any], str, str]] = [
+    ({"kind": "relation", "from": "Odo", "type": "OWNS", "to": "Marrow"}, "why", "relation"),
+    ({"kind": "event", "says": "The light of Odo Brand went out"}, "why", "event"),
+    ({"kind": "state", "of": "Odo", "tags": ["calm"]}, "get", "fact"),
+    ({"kind": "entity", "name": "Wim Haas", "type": "character"}, "get", "proposal"),
+    ({"kind": "fact", "says": "Odo Brand was never born"}, "get", "proposal"),
+]
+
+
+@pytest.mark.parametrize(("claim", "tool", "kind"), SHOWN)
+async def test_an_item_is_found_by_the_words_in_which_it_is_shown(
+    claim: dict[str, Any], tool: str, kind: str
+) -> None:
+    desk = a_desk("Contributor" if kind == "proposal" else "Solo")
+    keeper = a_desk("Keeper", beside=desk) if kind == "proposal" else desk
+    await keeper.saltmere()
+    evidence = {} if kind == "proposal" else {"said": "So it is."}
+    await desk.call("propose", claims=[claim], space="Saltmere", **evidence)
+    row = (
+        (await keeper.call("review"))["waiting"][0]
+        if kind == "proposal"
+        else (await keeper.call("find", kinds=[kind], text="Odo Brand"))["found"][0]
+    )
+
+    for text in {row["says"], row["says"].partition(": ")[2] or row["says"].upper()}:
+        assert (await keeper.call(tool, of=text))["id"] == row["id"]
+    assert (await keeper.refused(tool, of=f"{row['says']} not"))["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("named", ["Emil", "emil", "Lorenz", "Emil Lorenz"])
+async def test_notes_that_begin_with_a_name_are_not_meant_by_it(named: str) -> None:
+    desk = a_desk()
+    person = {"kind": "entity", "name": "Emil Lorenz", "type": "person"}
+    await desk.call("propose", said="Emil Lorenz is my brother.", claims=[person], space="account")
+    for text in ("Emil called.", "Emil and Mrs Lorenz came\nat noon"):
+        await desk.call("tell", text=text, space="account")
+
+    assert (await desk.call("get", of=named, space="account"))["name"] == "Emil Lorenz"
+    assert (await desk.call("get", of="Emil called.", space="account"))["type"] == "note"
+    claim = {"kind": "fact", "says": "Emil called."}
+    made = await desk.call("propose", said="He called.", claims=[claim], space="account")
+    fact = await desk.call("get", of=made["verdicts"][0]["id"], space="account")
+    assert fact["about"] == ["Emil Lorenz"]
+
+
+@pytest.mark.parametrize("says", ["She takes 850 mg of metformin a day", "The metformin is gone"])
+async def test_a_fact_of_the_account_is_linked_to_the_small_names_in_it(says: str) -> None:
+    desk = a_desk()
+    drug = {"kind": "entity", "name": "metformin", "type": "medication"}
+    await desk.call("propose", said="A drug.", claims=[drug], space="account")
+
+    await desk.call("propose", said=says, claims=[{"kind": "fact", "says": says}], space="account")
+
+    facts = (await desk.call("get", of="metformin", space="account"))["facts"]
+    assert [row["says"] for row in facts] == [says]
+
+
+async def test_accepting_what_may_conflict_lets_both_stand_and_says_so() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for title, value in (("Wiki", 100), ("Runbook", 150)):
+        says = f"The beacon allows {value} requests per second."
+        await desk.call("tell", title=title, text=says)
+        claim = {"kind": "fact", "says": says}
+        done = await desk.call("propose", claims=[claim], evidence=[title])
+    (against,) = done["verdicts"][0]["against"]
+    assert (await desk.call("review"))["total"] == 1
+
+    said = await desk.call("decide", verdict="accept", of=[says], reason="It is newer.")
+
+    assert against["id"] in said["note"]
+    assert (await desk.call("review"))["total"] == 0

@@ -80,12 +80,30 @@ async def find_named(
     digits = named.lower().replace("-", "")
     if not found and _DIGITS.fullmatch(digits):
         found = await _begun(canon, space, digits, kinds)
+    found = [each for each in found if not _is_named_by_words(each)] or found
     if len(found) == 1:
         return found[0]
     if found:
         raise may_mean([candidate(each) for each in found], path)
     near = [] if is_uuid(named) else await _near(canon, space, named, kinds)
     raise no_match(named, "this space", near, path)
+
+
+_WORDS: Final = ("content", "text", "body")
+_SENTENCE_ENDS: Final = (".", "!", "?", "\u2026")
+
+
+def _is_named_by_words(thing: Thing) -> bool:
+    """Tell whether an item, such as a note, has no name but its own first words."""
+    if not isinstance(thing, Entity):
+        return False
+    name, told = thing.name, map(thing.properties.get, _WORDS)
+    return any(
+        isinstance(each, str)
+        and each.startswith(name.rstrip("\u2026"))
+        and (name.endswith(_SENTENCE_ENDS) or each[len(name) :][:1] in {"", "\n"})
+        for each in told
+    )
 
 
 def no_match(text: str, where: str, near: Sequence[str], path: str) -> NotFound:
@@ -362,6 +380,7 @@ def _bearers(
     people: Collection[str],
 ) -> dict[str, Entity | None]:
     """Map each name in the text to its entity; names that the caller supplied map to None."""
+    entities = [e for e in entities if not _is_named_by_words(e)]
     if each.part:
         along = {name: None for name in people if is_part_of(each.form, name)}
         known = [e for e in entities if any(is_part_of(each.form, name) for name in e.known_as)]
@@ -369,7 +388,7 @@ def _bearers(
     if each.form in also:
         return {each.form: None}
     if each.small:
-        entities = [e for e in entities if written in map(plain_signs, e.names)]
+        entities = [e for e in entities if written in map(plain_signs, (e.name, *e.names))]
     called = [e for e in entities if folded(e.name) == each.form]
     called = called or [e for e in entities if each.form in e.known_as]
     called = called or [
