@@ -124,20 +124,24 @@ async def shown_as(desk: "Desk", canon: Canon, text: str, kinds: Sequence[type])
         every = ProposalQuery(spaces=here, types=frozenset(ProposalType))
         found += await newest_match(canon.documents.proposals, every)
     found = [each for each in found if type(each) in asked]
-    rows = zip(found, await rows_of(desk, found), strict=True)
-    wanted = folded(text).strip(" .")
-    named = [each for each, row in rows if wanted in _ways_to_show(row["says"])]
-    waits = (
-        each.decision is None if isinstance(each, Proposal) else is_current(each) for each in named
-    )
-    return [each for each, waiting in zip(named, waits, strict=True) if waiting] or named[-1:]
+    wanted, shown = folded(text).strip(" ."), await rows_of(desk, found)
+    known = [(e, row["says"], _waits_or_holds(e)) for e, row in zip(found, shown, strict=True)]
+    named = [(e, open_) for e, said, open_ in known if wanted in _ways_to_show(said, open_)]
+    return [each for each, open_ in named if open_] or [each for each, _ in named[-1:]]
 
 
-def _ways_to_show(says: str) -> set[str]:
-    """Return a text with and without the kind before it and the type behind it."""
+def _waits_or_holds(thing: Thing) -> bool:
+    return thing.decision is None if isinstance(thing, Proposal) else is_current(thing)
+
+
+def _ways_to_show(says: str, open_: bool) -> set[str]:  # noqa: FBT001 - it is open or it is not
+    """Return a text with and without the kind before it; of an open item also without its type.
+
+    The name of a decided proposal of an entity is that of the entity.
+    """
     text = folded(says).strip(" .")
     bare = text.partition(": ")[2]
-    return {text, bare, bare.rpartition(" (")[0]} - {""}
+    return {text, bare, bare.rpartition(" (")[0] if open_ else ""} - {""}
 
 
 def _words(thing: Thing | None, told: Mapping[str, Thing], at: Instant) -> str | None:
