@@ -164,8 +164,7 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
         return False
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
         return False
-    stated = isinstance(thing, Entity | Fact | Event | Relation)
-    return not stated or thing.level in STANDING
+    return not isinstance(thing, Entity | Fact | Event | Relation) or thing.level in STANDING
 
 
 _FOUND_AS: Final[Mapping[type[Thing], FoundKind]] = {
