@@ -234,8 +234,9 @@ async def play(agents: Troupe) -> None:
 class DemoWorld:
     """The ids that the agents have created, by the names of the play.
 
-    `saltmere.json` has the first calls, and the turns and proposals of each scene. `@` precedes the
-    name of an id: that of a call's reply is `kept`, or also `called` in what is printed.
+    `saltmere.json` has the first calls, the turns and proposals of each scene, and the other calls
+    by name. `@` precedes the name of an id: that of a call's reply is `kept`, or also `called` in
+    what is printed.
     """
 
     def __init__(self, agents: Troupe, teller: Teller) -> None:
@@ -244,8 +245,6 @@ class DemoWorld:
         self._agents = agents
         self._tell = teller
         self._ids: Ids = {}
-        self._turns: Ids = {}
-        self._scene = ""
         self._proposed: dict[str, str] = {}
 
     async def open(self) -> None:
@@ -253,8 +252,7 @@ class DemoWorld:
         self._tell.heading("1. The CanonKeeper opens a universe, from a document")
         names = []
         for call in self._told["opening"]:
-            arguments = {key: self._with_ids(value) for key, value in call["arguments"].items()}
-            reply = await self._agents.do(call["role"], call["tool"], **arguments)
+            reply = await self._call(call)
             named = call.get("called") or call["kept"]
             self._ids[named] = reply[call["id"]]
             if "called" in call:
@@ -266,23 +264,20 @@ class DemoWorld:
     async def try_to_cheat(self) -> None:
         """Try to write canon without the right."""
         self._tell.heading("2. The Narrator tries to write canon directly")
-        reply = await self._agents.ask(
-            "Narrator",
-            "neo4j_create_fact",
-            universe_id=self._ids["universe"],
-            statement="Ilsa Vane rules Saltmere",
-            involved_entity_ids=[self._ids["Ilsa Vane"]],
-            confidence=1.0,
-            authority="gm",
-            evidence_refs=[f"source:{self._ids['book']}"],
-        )
+        call = self._told["calls"]["cheat"]
+        arguments = self._with_ids(call["arguments"])
+        reply = await self._agents.ask(call["role"], call["tool"], **arguments)
         self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
 
     async def play_scene(self, number: int) -> None:
         """Play a scene: append its turns, make its proposals, canonize it."""
         scene = self._told["scenes"][number]
         self._tell.heading(scene["heading"])
-        await self._open_scene(scene["title"], scene["place"])
+        opened = await self._do(
+            "scene", title=scene["title"], location_ref=self._ids[scene["place"]]
+        )
+        self._ids["scene"] = opened["scene_id"]
+        self._proposed = {}
         for turn in scene["turns"]:
             await self._turn(*turn)
         if number:
@@ -291,10 +286,8 @@ class DemoWorld:
         for proposal in scene["proposals"]:
             await self._propose(*proposal)
         self._tell.heading(scene["end"])
-        await self._agents.do("CanonKeeper", "composite_canonize_scene", scene_id=self._scene)
-        listed = await self._agents.do(
-            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene, detail=True
-        )
+        await self._do("canonize")
+        listed = await self._do("proposals")
         decided = {each["proposal_id"]: each for each in listed["proposals"]}
         for proposal_id, label in self._proposed.items():
             self._tell.verdict(label, decided[proposal_id])
@@ -303,17 +296,10 @@ class DemoWorld:
         """Explain a fact down to its turn, and compare with the state before."""
         self._tell.heading("7. Is Odo Brand dead? Why, and since when?")
         fact = await self._fact("Odo Brand is dead")
-        why = await self._agents.do("Narrator", "neo4j_explain", id=fact)
+        why = await self._do("why", id=fact)
         self._tell.explanation(why)
-        before = await self._agents.do(
-            "Narrator",
-            "neo4j_get_entity_at",
-            entity_id=self._ids["Odo Brand"],
-            as_known_at=why["recorded"]["position"] - 1,
-        )
-        now = await self._agents.do(
-            "Narrator", "neo4j_get_entity", entity_id=self._ids["Odo Brand"]
-        )
+        before = await self._do("Odo then", as_known_at=why["recorded"]["position"] - 1)
+        now = await self._do("Odo now")
         self._tell.note(
             f"One commit earlier he was known as {', '.join(before['state_tags'])}; "
             f"now he is {', '.join(now['state_tags'])}."
@@ -322,26 +308,15 @@ class DemoWorld:
     async def ask_about_the_retcon(self) -> None:
         """Explain a retconned fact and its replacement."""
         self._tell.heading("8. And the silver lantern?")
-        why = await self._agents.do("Narrator", "neo4j_explain", id=self._ids["lantern fact"])
+        why = await self._do("why", id=self._ids["lantern fact"])
         self._tell.explanation(why)
 
     async def remember(self) -> None:
         """Store a memory that contradicts canon."""
         self._tell.heading("9. Ilsa remembers it differently, and canon does not change")
-        text = "Odo jumped. I saw his face, and he was smiling."
-        await self._agents.do(
-            "MemoryManager",
-            "mongodb_create_character_memory",
-            entity_id=self._ids["Ilsa Vane"],
-            text=text,
-            emotional_valence=-0.8,
-            importance=0.9,
-            certainty=0.6,
-        )
-        context = await self._agents.do(
-            "ContextAssembly", "composite_assemble_scene_context", scene_id=self._scene
-        )
-        self._tell.said("Ilsa's memory", text)
+        await self._do("memory")
+        context = await self._do("context")
+        self._tell.said("Ilsa's memory", self._told["calls"]["memory"]["arguments"]["text"])
         recalled = context["recalled"]["character_memories"]
         self._tell.note("The memory is only hers.")
         self._tell.note(
@@ -349,27 +324,12 @@ class DemoWorld:
             f"{len(context['canonical']['facts'])} canon facts."
         )
 
-    async def _open_scene(self, title: str, place: str) -> None:
-        scene = await self._agents.do(
-            "Orchestrator",
-            "mongodb_create_scene",
-            story_id=self._ids["story"],
-            universe_id=self._ids["universe"],
-            title=title,
-            location_ref=self._ids[place],
-            participating_entities=[self._ids["Ilsa Vane"], self._ids["Odo Brand"]],
-        )
-        self._scene = scene["scene_id"]
-        self._proposed = {}
-
     async def _turn(self, label: str, speaker: str, text: str) -> None:
         who: dict[str, Any] = {"speaker": speaker}
         if speaker in self._ids:
             who = {"speaker": "entity", "entity_id": self._ids[speaker]}
-        turn = await self._agents.do(
-            "Narrator", "mongodb_append_turn", scene_id=self._scene, text=text, **who
-        )
-        self._turns[label] = turn["turn_id"]
+        turn = await self._do("turn", text=text, **who)
+        self._ids[f"turn {label}"] = turn["turn_id"]
         names = {"gm": "game master", "user": "player"}
         self._tell.said(names.get(speaker, speaker), text)
 
@@ -382,34 +342,40 @@ class DemoWorld:
         kind: str,
         content: Mapping[str, Any],
     ) -> None:
-        proposal = await self._agents.do(
-            "Narrator",
-            "mongodb_create_proposed_change",
-            scene_id=self._scene,
-            turn_id=self._turns[turn],
+        said = self._ids[f"turn {turn}"]
+        proposal = await self._do(
+            "proposal",
+            turn_id=said,
             type=kind,
-            content={key: self._with_ids(value) for key, value in content.items()},
-            evidence=[{"type": "turn", "ref_id": self._turns[turn]}],
+            content=self._with_ids(content),
+            evidence=[{"type": "turn", "ref_id": said}],
             confidence=confidence,
             authority=authority,
         )
         self._proposed[proposal["proposal_id"]] = label
 
+    async def _fact(self, statement: str) -> str:
+        facts: list[Mapping[str, Any]] = (await self._do("facts"))["facts"]
+        return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
+
+    async def _do(self, name: str, **played: Any) -> dict[str, Any]:
+        """Make the call with this name, with further arguments from the play."""
+        return await self._call(self._told["calls"][name], **played)
+
+    async def _call(self, call: Mapping[str, Any], **played: Any) -> dict[str, Any]:
+        arguments = self._with_ids(call["arguments"])
+        return await self._agents.do(call["role"], call["tool"], **arguments, **played)
+
     def _with_ids(self, value: Any) -> Any:
         """Return the value with ids in place of names."""
+        if isinstance(value, Mapping):
+            return {key: self._with_ids(each) for key, each in value.items()}
         if isinstance(value, list):
             return [self._with_ids(each) for each in value]
         if not isinstance(value, str) or "@" not in value:
             return value
         kind, _, name = value.partition("@")
         return kind + self._ids[name]
-
-    async def _fact(self, statement: str) -> str:
-        found = await self._agents.do(
-            "Narrator", "neo4j_query_facts", universe_id=self._ids["universe"], limit=500
-        )
-        facts: list[Mapping[str, Any]] = found["facts"]
-        return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
 
 
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")

@@ -175,24 +175,8 @@ def of_table(
         return
     rows = [row for row in table.rows[header + 1 :] if any(c not in {None, ""} for c in row)]
     names = _names(table.rows[header], max(map(len, rows), default=0))
-    require_few(len(rows))
-    sheet = _Sheet(
-        meant=mapped(names, schemas, file_name),
-        schemas=schemas,
-        columns=_written(
-            {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(names)}
-        ),
-        untyped=untyped or type_of_layout(names),
-    )
-    seen: Counter[Any] = Counter()
-    for number, row in enumerate(rows, 1):
-        values = {
-            name: cell
-            for name, cell in zip(names, row, strict=False)
-            if cell is not None and cell != ""
-        }
-        if values:
-            yield _counted(sheet.found(values, number), seen)
+    read = [dict(zip(names, row, strict=False)) for row in rows]
+    yield from _entities(names, read, mapped(names, schemas, file_name), schemas, untyped)
 
 
 def require_few(rows: int) -> None:
@@ -239,20 +223,28 @@ def of_records(
 
     `untyped` is their type if none fits.
     """
-    require_few(len(records))
     names = list(dict.fromkeys(name for record in records for name in record.fields))
+    meant = mapped([name for name in names if name not in _OWN], schemas, file_name)
+    yield from _entities(names, [each.fields for each in records], meant, schemas, untyped)
+
+
+def _entities(
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    meant: Mapped | None,
+    schemas: Sequence[EntitySchema],
+    untyped: str,
+) -> Iterator[Found]:
+    """Yield an entity for each row that says something besides the version of its schema."""
+    require_few(len(rows))
+    columns = _written({name: [row.get(name) for row in rows] for name in names})
     sheet = _Sheet(
-        meant=mapped([name for name in names if name not in _OWN], schemas, file_name),
-        schemas=schemas,
-        columns=_written({name: [each.fields.get(name) for each in records] for name in names}),
-        untyped=untyped or type_of_layout(names),
+        meant=meant, schemas=schemas, columns=columns, untyped=untyped or type_of_layout(names)
     )
     seen: Counter[Any] = Counter()
-    for number, record in enumerate(records, 1):
+    for number, row in enumerate(rows, 1):
         values = {
-            name: value
-            for name, value in record.fields.items()
-            if value is not None and value != "" and name
+            name: each for name, each in row.items() if name and each is not None and each != ""
         }
         if values.keys() - _OWN:
             yield _counted(sheet.found(values, number), seen)
