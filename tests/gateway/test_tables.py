@@ -28,6 +28,10 @@ def test_words_say_what_a_field_is_and_where_its_value_is() -> None:
     assert TABLE.field({"is": "count", "maximum": 3}).schema["maximum"] == 3
     assert shown("instant from at", at=Instant(0)) == {"told": "1970-01-01T00:00:00Z"}
     assert shown("text from @mood", properties={"mood": "calm"}) == {"told": "calm"}
+    assert shown('text from @mood else "calm"', properties={}) == {"told": "calm"}
+    assert shown("text from ways.1.kind", ways=["in", SimpleNamespace(kind="out")]) == {
+        "told": "out"
+    }
 
 
 def test_a_missing_value_is_null_or_left_out_as_the_words_say() -> None:

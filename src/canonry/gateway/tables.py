@@ -11,7 +11,9 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `KIND or nothing` | left out if there is no value; an argument that may be left out |
 | `KIND or nothing if empty from SOURCE` | left out also if the value is empty |
 | `given KIND` | the caller of the shape gives the value |
-| `KIND from SOURCE` | the attribute with the value; `itself` is the item, `@x` its property x |
+| `KIND from SOURCE` | the attribute with the value; `itself` is the item |
+| `KIND from a.0.@x` | the way to it: attributes, places in lists, and `@x` for the property x |
+| `KIND from @x else JSON` | the value if there is no such property |
 | `KIND as NAME` | the parameter that an argument fills; `*`: each member fills its own |
 
 `{ is = "count", minimum = 1 }` adds keywords to the schema. `"*base" = true` takes all fields of
@@ -19,13 +21,15 @@ the shape `base`, `"*base" = "part"` those of the item's attribute `part`, a lis
 these, and `{ within = "part", only = [...] }` both.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib.resources import files
 from inspect import signature
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -77,7 +81,8 @@ KINDS: Final[Mapping[str, Field]] = {
 }
 _FIELD: Final = re.compile(
     r"(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
-    r"(?P<filled> if empty)?(?: from (?P<source>@?[\w.]+))?(?: as (?P<fills>[\w*]+))?"
+    r"(?P<filled> if empty)?(?: from (?P<source>[\w.@]+))?(?: else (?P<missing>.+))?"
+    r"(?: as (?P<fills>[\w*]+))?"
 )
 _PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
 """The kinds of arguments that are taken as they are; all others need a reader."""
@@ -162,8 +167,10 @@ class FieldTable:
         made = nullable(made) if parts["null"] else made
         made = optional(made) if parts["nothing"] else made
         made = given(made) if parts["given"] else made
-        source = parts["source"]
-        return made if source is None else made.of(_source(source, filled=bool(parts["filled"])))
+        if parts["source"] is None:
+            return made
+        missing = json.loads(parts["missing"] or "null")
+        return made.of(_source(parts["source"], missing, filled=bool(parts["filled"])))
 
     def takes(self, table: Mapping[str, Any], **more: Field) -> Schema:
         """Return the schema of the arguments in a table, and of more optional ones."""
@@ -260,18 +267,28 @@ def read_prompts(
     return tuple(prompt(name, **each) for name, each in texts.items())
 
 
-def _source(written: str, *, filled: bool) -> str | Read:
+def _source(written: str, missing: Any, *, filled: bool) -> str | Read:
     if written == "itself":
         return itself
-    if not (filled or written.startswith(_PROPERTY)):
+    steps = [_step(name, missing) for name in written.split(".")]
+    if not filled and all(isinstance(each, attrgetter) for each in steps):
         return written
-    name = written.removeprefix(_PROPERTY)
-    read: Read = attrgetter(written) if name == written else _property(name)
-    return (lambda item: read(item) or None) if filled else read
+    first, *later = steps
+
+    def read(item: Any) -> Any:
+        found = reduce(lambda value, step: step(value), later, first(item))
+        return found or None if filled else found
+
+    return read
 
 
-def _property(name: str) -> Read:
-    return lambda item: item.properties.get(name)
+def _step(name: str, missing: Any) -> Read:
+    if name.isdecimal():
+        return itemgetter(int(name))
+    if not name.startswith(_PROPERTY):
+        return attrgetter(name)
+    own = name.removeprefix(_PROPERTY)
+    return lambda item: item.properties.get(own, missing)
 
 
 def _parts(written: str) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from canonry.log.schemas.world_types import (
     Tie,
     WorldType,
 )
-from canonry.readmodels.edges import Direction, Tick, checked_tick
+from canonry.readmodels.edges import Direction, Tick, checked_tick, tick_of
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
@@ -115,6 +115,7 @@ TABLE: Final = FieldTable(
             },
             lambda value: asked_tick({"tick": value}),
         ),
+        "tick_of": INTEGER.by(tick_of),
         "tie_kind": word(Tie),
         "utterance": TEXT.but(maxLength=4 * UTTERANCE_MAX),
         "verb": enum(*VERBS),

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import Any, Final
 
 from typing_extensions import override
@@ -167,11 +166,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
     world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _fact)),
-    world_tool(
-        "record-lore",
-        _record,
-        TABLE.shape("recorded_lore", factId=itemgetter(0), version=itemgetter(1)),
-    ),
+    world_tool("record-lore", _record, "recorded_lore"),
 )
 
 

@@ -1,10 +1,9 @@
 """Tools that read and draw a world: its places, ways and views."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
-from operator import itemgetter
 from typing import Any, Final
 
 from canonry.canon.queries.listings import query_entities
@@ -71,20 +70,13 @@ _DEFAULTS: Final = {
 }
 
 
-def kept(name: str, default: Any = None) -> Callable[[Any], Any]:
-    """Return a function that reads this property of an item."""
-    return lambda thing: thing.properties.get(name, default)
-
-
 def _direction(tied: Tied) -> str:
     if tied.tie is Tie.BORDERS:
         return "both"
     return "out" if tied.outward else "in"
 
 
-_TAGS: Final = kept("narrative_tags", ())
-NAMED: Final = TABLE.shape("named")
-LOCATION: Final = TABLE.shape("location", tags=kept("tags", ()), version=kept("version", 1))
+LOCATION: Final = TABLE.shape("location")
 EXIT: Final = TABLE.shape(
     "exit",
     travelDurationMs=lambda e: travel_ms(
@@ -93,30 +85,19 @@ EXIT: Final = TABLE.shape(
 )
 TIE: Final = TABLE.shape("tie", direction=_direction)
 """How a realm stands to another: a tie leads out to it or comes in from it."""
-REALM: Final = TABLE.shape(
-    "realm",
-    realmType=kept("realm_type", ""),
-    scope=kept("scope", ""),
-    narrativeTags=_TAGS,
-)
+REALM: Final = TABLE.shape("realm")
 ROUTE: Final = TABLE.shape("route")
 EVENT: Final = TABLE.shape(
     "event",
-    actorKind=kept("actor_kind", "system"),
     status=lambda _: "processed",
     tick=lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref),
     description=lambda event: event.description[:PREVIEW] or None,
 )
-ITEM: Final = TABLE.shape("item", itemType=kept("item_type", ""), quantity=kept("quantity", 1))
-TABLE.shape("condition", condition=itemgetter(0), untilTick=itemgetter(1))
+ITEM: Final = TABLE.shape("item")
 STATUS: Final = TABLE.shape("status", conditions=lambda status: sorted(status.conditions.items()))
 PLAYER: Final = TABLE.shape("player")
 """Fields of a player that others may read; no others are shown."""
-_ORIGIN: Final = TABLE.shape(
-    "origin",
-    effectiveFromTick=lambda upon: int(upon.layer.properties["from"]),
-    effectiveToTick=lambda upon: upon.layer.properties.get("to"),
-)
+_ORIGIN: Final = TABLE.shape("origin")
 
 
 def exits_told(
@@ -182,7 +163,9 @@ CONTEXT: Final = TABLE.shape(
     exits=array(EXIT).made(lambda found: exits_told(found.exits, found.places)),
     realms=_grouped,
     memberships=lambda found: found.ties.get(found.location.id, ()),
-    narrativeTags=lambda found: sorted({tag for each in found.realms for tag in _TAGS(each)}),
+    narrativeTags=lambda found: sorted(
+        {tag for each in found.realms for tag in each.properties.get("narrative_tags", ())}
+    ),
     ambient=lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT)),
     layers=lambda found: starmap(present_summary, found.layers.items()),
     recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
@@ -229,13 +212,13 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
     return told(now, nearby)
 
 
-TABLE.shape("neighbour", depth=lambda each: len(each.path), direction=lambda each: each.path[0])
+TABLE.shape("neighbour", depth=lambda each: len(each.path))
 NEARBY: Final = TABLE.shape("nearby")
 
 
 def _lock(edge: Relation) -> str | None:
-    kinds = (kept("blocked")(edge), kept("requires")(edge))
-    return None if kinds == (None, None) else "locked"
+    own = edge.properties
+    return None if own.get("blocked") is None and own.get("requires") is None else "locked"
 
 
 async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -259,21 +242,9 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     return {"exits": exits_told(exits, await now.places_in(exits))}
 
 
-_MOVED: Final = TABLE.shape(
-    "moved",
-    moverId=lambda moved: moved[0].involved[0],
-    fromLocationId=lambda moved: moved[0].involved[1],
-    toLocationId=lambda moved: moved[0].involved[2],
-    tick=lambda moved: tick_of(moved[0].time_ref),
-    travelDurationMs=lambda moved: moved[0].properties["duration"],
-    clockTick=itemgetter(1),
-)
-_TRANSFERRED: Final = TABLE.shape(
-    "transferred", itemId=itemgetter(0), fromHolderId=itemgetter(1), toHolderId=itemgetter(2)
-)
 MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool("move", move_mover, _MOVED),
-    world_tool("transfer-item", transfer_item, _TRANSFERRED),
+    world_tool("move", move_mover, "moved"),
+    world_tool("transfer-item", transfer_item, "transferred"),
     world_tool("advance-clock", advance_clock, Shape(tick=INTEGER.of(int))),
 )
 
@@ -350,16 +321,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 # View tools. A narrator sees hidden items; a player does not.
 
-TABLE.shape("character", tags=kept("tags", ()))
-TABLE.shape(
-    "layer",
-    layerType=itemgetter(0),
-    before=lambda each: each[1][0],
-    after=lambda each: each[1][1],
-)
 _CHANGES: Final = TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
-_FOUND: Final = TABLE.shape("found_events", events=itemgetter(0), complete=itemgetter(1))
-_HIDDEN: Final = kept("hidden")
 
 
 async def _view(then: WorldAt, name: str) -> LocationContext | None:
@@ -371,7 +333,7 @@ async def _view(then: WorldAt, name: str) -> LocationContext | None:
         return None
     return replace(
         found,
-        exits=[edge for edge in found.exits if not _HIDDEN(edge)],
+        exits=[edge for edge in found.exits if not edge.properties.get("hidden")],
         characters=[one for one in found.characters if person_of(one).present],
     )
 
@@ -393,7 +355,7 @@ VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     world_tool("get-surroundings", _surroundings, Field(NEARBY.schema)),
     world_tool("find-route", find_route, "found_route"),
     world_tool("get-changes", get_changes, _CHANGES),
-    world_tool("search-events", search_events, _FOUND),
+    world_tool("search-events", search_events, "found_events"),
 )
 
 
