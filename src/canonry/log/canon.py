@@ -44,7 +44,8 @@ def ids_of(entry: log.Entry) -> tuple[str, ...]:
     ids: tuple[str, ...]
     match entry:
         case log.Made(thing=thing):
-            ids = (thing.id, *_context(thing))
+            context = getattr(thing, _CONTEXT.get(type(thing), ""), None)
+            ids = (thing.id,) if context is None else (thing.id, context)
         case log.EntitiesMerged():
             ids = (entry.kept, entry.merged, *entry.members)
         case log.EntitiesUnmerged():
@@ -65,18 +66,12 @@ def ids_of(entry: log.Entry) -> tuple[str, ...]:
     return ids
 
 
-def _context(draft: log.ThingDraft) -> tuple[str, ...]:
-    match draft:
-        case ObservationDraft():
-            return (draft.entity_id,)
-        case TurnDraft():
-            return (draft.scene_id,)
-        case ProposalDraft(scene_id=scene) if scene is not None:
-            return (scene,)
-        case SceneDraft():
-            return (draft.story_id,)
-        case _:
-            return ()
+_CONTEXT: Final[Mapping[type, str]] = {
+    ObservationDraft: "entity_id",
+    **dict.fromkeys((TurnDraft, ProposalDraft), "scene_id"),
+    SceneDraft: "story_id",
+}
+"""The field of a new item with the id of the item that it belongs to."""
 
 
 def fold(commit: Commit, loaded: Mapping[str, log.Thing]) -> Changes:

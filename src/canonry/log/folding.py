@@ -1,10 +1,11 @@
 """Fold entries into items, and the keys that they touch."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Commit
@@ -36,6 +37,7 @@ from canonry.values.provenance import remembered
 ANY: Final = "*"
 SPACES: Final = "spaces"
 _HASH_BYTES: Final = 8
+_KeyOfTwo: TypeAlias = Callable[[str, str], str]
 
 
 def _keys(kind: str) -> Callable[[str], str]:
@@ -52,20 +54,12 @@ def name_key(entity_type: str, name: str) -> str:
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
-def bearer_key(entity_type: str, text: str) -> str:
-    """Return the key of the entities of a type that a text ever identified."""
-    return f"bearer:{entity_type}:{text}"
-
-
+bearer_key: Final[_KeyOfTwo] = "bearer:{}:{}".format
+"""The entities of a type that a text ever identified."""
 relations_key: Final = _keys("relations")
 """The relations from or to an entity."""
-
-
-def edge_key(entity_id: str, rel_type: str) -> str:
-    """Return the key of one item's outgoing edges of a type: exits, location or holder."""
-    return f"edges:{entity_id}:{rel_type}"
-
-
+edge_key: Final[_KeyOfTwo] = "edges:{}:{}".format
+"""An item's outgoing edges of a type: exits, location or holder."""
 facts_key: Final = _keys("facts")
 """The facts and events that involve an entity."""
 
@@ -96,26 +90,28 @@ stories_key: Final = _keys("stories")
 """The stories of a space and the scenes in them."""
 scenes_key: Final = _keys("scenes")
 """The scenes of a story and their order."""
-
-
-def schemas_key(space: str, entity_type: str) -> str:
-    """Return the key of the versions of a type's schema in a space."""
-    return f"schemas:{space}:{entity_type}"
-
-
+schemas_key: Final[_KeyOfTwo] = "schemas:{}:{}".format
+"""The versions of a type's schema in a space."""
 runs_key: Final = _keys("runs")
 """The interpretation runs over a source."""
-
-
-def listing_key(kind: str, space: str) -> str:
-    """Return the key of the items of a kind in a space, for cached lists; no gate reads it."""
-    return f"listing:{kind}:{space}"
+listing_key: Final[_KeyOfTwo] = "listing:{}:{}".format
+"""The items of a kind in a space, for cached lists; no gate reads it."""
 
 
 @lru_cache(maxsize=4096)
 def key_hash(key: str) -> int:
     """Return the key as a signed 64-bit number for storage. A collision only costs a retry."""
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
+
+
+_ANYTHING: Final = key_hash(ANY)
+
+
+def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
+    """Return whether one of the touched keys is among those that a verdict read."""
+    if not touched:
+        return False
+    return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))
 
 
 def _keys_of_entity(thing: Entity) -> Iterator[str]:

@@ -2,12 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome, Position, Stale
-from canonry.log.folding import ANY, key_hash
+from canonry.log.folding import ANY, collides, key_hash
 from canonry.log.ports.ledger import Sealer
 from canonry.log.ports.world import Call
 from canonry.log.sealing import GENESIS, Sealed
@@ -18,7 +17,6 @@ TOUCHED_MAX: Final = 1000
 """After more commits than this, a verdict counts as stale without comparing keys."""
 
 TOUCHES_ANYTHING: Final = frozenset((ANY,))
-_ANYTHING: Final = key_hash(ANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +182,3 @@ def _is_touched(
     if head - at > TOUCHED_MAX:
         return True
     return collides(reads, {key for each in others if each.position > at for key in each.touched})
-
-
-def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
-    """Return whether one of the touched keys is among those that a verdict read."""
-    if not touched:
-        return False
-    return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))

@@ -98,7 +98,7 @@ def relation_id(project: str, contract_id: str, generation: int) -> str:
 
 @lru_cache(maxsize=65_536)
 def _named(project: str, sort: str, name: str) -> str:
-    return name_based(f"{project}/{sort}/{name}", _NAMESPACE)
+    return name_based(f"{project}/{sort}/{name}", namespace=_NAMESPACE)
 
 
 def fold(text: str) -> str:

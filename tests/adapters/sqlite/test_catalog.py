@@ -143,7 +143,7 @@ async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None
     """Closing waits for running queries, so it would last until the deadline."""
     started = time.monotonic()
     async with a_store(tmp_path, deadline=60.0) as store:
-        asking = asyncio.create_task(store.readers.consistent(endless))
+        asking = asyncio.create_task(store.readers.short(endless, together=True))
         done, _ = await asyncio.wait((asking,), timeout=0.1)
         assert not done
         asking.cancel()

@@ -39,7 +39,7 @@ async def test_a_query_that_was_stopped_leaves_no_transaction(tmp_path: Path) ->
     async with a_store(tmp_path, deadline=0.05) as store:
         for _ in range(2):
             with pytest.raises(Unavailable):
-                await store.readers.consistent(endless)
+                await store.readers.short(endless, together=True)
 
         await store.ledger.append([an_append("one", made(a_space()))])
         assert (await store.state.entities(EntityQuery())).total == 0

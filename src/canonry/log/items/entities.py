@@ -276,12 +276,8 @@ def family_of(entity: Entity) -> frozenset[EntityId]:
     return frozenset((entity.id, *entity.members))
 
 
-def normalised_name(name: str) -> str:
-    """Return the form in which equal names are equal: folded case, accents kept, single spaces.
-
-    Invisible characters are removed.
-    """
-    return folded(name)
+normalised_name: Final = folded
+"""Returns the form in which equal names are equal."""
 
 
 REVIEWED: Final = "review:game-master"

@@ -152,12 +152,12 @@ def user_id_of(user: str | None) -> str:
     """Return the id of an authenticated user, whose name need not be a UUID."""
     if user is None:
         return DEFAULT_USER
-    return user.lower() if is_uuid(user) else _derived("user", user)
+    return user.lower() if is_uuid(user) else name_based("user", user)
 
 
 def account_space(user_id: str) -> SpaceId:
     """Return the space of a user's own canon."""
-    return SpaceId(_derived("account", user_id))
+    return SpaceId(name_based("account", user_id))
 
 
 def source_id_of(user_id: str, content_hash: str) -> SourceId:
@@ -167,18 +167,18 @@ def source_id_of(user_id: str, content_hash: str) -> SourceId:
 
 def run_id_of(source_id: str, config: Mapping[str, Any]) -> str:
     """Return the id of an interpretation of a source. Equal configurations have equal ids."""
-    return _derived("run", source_id, encode_json(config).decode())
+    return name_based("run", source_id, encode_json(config).decode())
 
 
 def relation_id_of(user_id: str, rel_type: str, from_id: str, to_id: str) -> RelationId:
     """Return the id of the relation of a type between two entities."""
-    return RelationId(_derived("relation", user_id, rel_type, from_id, to_id))
+    return RelationId(name_based("relation", user_id, rel_type, from_id, to_id))
 
 
 def correction_id_of(entity_id: str, field: str, value: Any, before: str) -> ObservationId:
     """Return the id of a correction; `before` is the id of the correction that it follows."""
     said = encode_json(value).decode()
-    return ObservationId(_derived("correction", entity_id, field, said, before))
+    return ObservationId(name_based("correction", entity_id, field, said, before))
 
 
 def entity_id_of(user_id: str, entity_type: str, key: str) -> EntityId:
@@ -212,12 +212,9 @@ def _completed(head: str) -> EntityId:
     return EntityId("-".join(parts))
 
 
-def _derived(*parts: str) -> str:
-    return name_based(_APART.join(parts))
-
-
-def name_based(name: str, namespace: bytes = _NAMESPACE) -> str:
-    """Return the UUID of a name, of version 5 as the RFC prescribes."""
+def name_based(*parts: str, namespace: bytes = _NAMESPACE) -> str:
+    """Return the UUID of a name of one or several parts, of version 5 as the RFC prescribes."""
+    name = _APART.join(parts)
     digits = sha1(namespace + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"

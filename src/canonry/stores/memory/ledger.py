@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 from typing_extensions import override
 
 from canonry.log.canon import fold, needs
-from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
+from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
 from canonry.log.entries import Thing, Tombstone
 from canonry.log.folding import key_hash
-from canonry.log.group_appends import collides
+from canonry.log.group_appends import EMPTY, KnownCommit, judge_group
 from canonry.log.items.veils import homed, is_veiled, variants
 from canonry.log.observing import BESIDE_ROUNDS, beside
 from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine, require_fit
+from canonry.log.ports.world import Call
 from canonry.log.sealing import GENESIS, Sealed, commit_of, unseal
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
@@ -65,10 +66,11 @@ class MemoryStore:
     def _those(self, ids: Iterable[str]) -> dict[str, Thing]:
         return {i: self.things[i] for i in ids if i in self.things}
 
-    def touched_after(self, space: SpaceId, position: int) -> frozenset[int]:
-        """Return the key hashes that commits of `space` past `position` touched."""
-        mine = [keys for owner, keys in self.touched if owner == space]
-        return frozenset().union(*mine[position:])
+    def known(self, space: SpaceId, *, after: int) -> Sequence[KnownCommit]:
+        """Return the commits of `space` past a position, with the keys that they touch."""
+        keys = [tuple(touched) for owner, touched in self.touched if owner == space]
+        pairs = zip(self.log[space][after:], keys[after:], strict=True)
+        return [KnownCommit(s.position, s.recorded_at, s.hash, touched) for s, touched in pairs]
 
     def at_home(self, kind: type[T], space: SpaceId) -> Iterator[T]:
         """Yield the current items of a kind in a space, in their variants for that space."""
@@ -131,47 +133,31 @@ class MemoryLedger(Ledger):
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        if not batch:
+            return []
         if self._owner is asyncio.current_task():
             return self._append(batch)
         async with self._turn:
             return self._append(batch)
 
     def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        start = {a.draft.space: len(self._store.log[a.draft.space]) for a in batch}
-        fresh = [not self._stale(item) for item in batch]
-        outcomes: list[Outcome] = []
-        stopped = False
-        for item, is_fresh in zip(batch, fresh, strict=True):
-            known = self._sealed(item.draft.id)
-            if known is not None:
-                outcomes.append(
-                    Appended(position=known.position, recorded_at=known.recorded_at, replayed=True)
-                )
-                continue
-            stopped = stopped or not is_fresh
-            if stopped:
-                outcomes.append(Stale(head=Position(start[item.draft.space])))
-            else:
-                outcomes.append(self._write(item))
-        return outcomes
-
-    def _stale(self, item: Append) -> bool:
-        space, foreseen = item.draft.space, item.foreseen
-        if collides(item.reads, self._store.touched_after(space, item.judged_at)):
-            return True
-        return foreseen is not None and collides(
-            foreseen.over, self._store.touched_after(space, foreseen.at)
-        )
-
-    def _write(self, item: Append) -> Appended:
-        draft = item.draft
-        log = self._store.log[draft.space]
-        previous = log[-1].hash if log else GENESIS
-        newest = log[-1].recorded_at if log else None
-        sealed = self._sealer.sealed(draft, after=len(log), newest=newest, previous=previous)
-        touched = None if item.foreseen is None else item.foreseen.touched
-        self._store.take(sealed, touched, commit_of(draft, sealed, previous))
-        return Appended(position=sealed.position, recorded_at=sealed.recorded_at)
+        store, drafts = self._store, {item.draft.id: item for item in reversed(batch)}
+        space = batch[0].draft.space
+        log = store.log[space]
+        known = store.known(space, after=min([len(log), *(item.rests_on for item in batch)]))
+        there: dict[str, KnownCommit] = {
+            each.id: KnownCommit(each.position, each.recorded_at, each.hash)
+            for logs in store.log.values()
+            for each in logs
+            if each.id in drafts
+        }
+        tip = KnownCommit(log[-1].position, log[-1].recorded_at, log[-1].hash) if log else EMPTY
+        group = judge_group([Call(batch)], tip, there, known, self._sealer)
+        for sealed, touched in group.made:
+            item, previous = drafts[sealed.id], log[-1].hash if log else GENESIS
+            commit = commit_of(item.draft, sealed, previous)
+            store.take(sealed, None if item.foreseen is None else touched, commit)
+        return group.outcomes[0]
 
     def _sealed(self, commit_id: CommitId) -> Sealed | None:
         return next((s for log in self._store.log.values() for s in log if s.id == commit_id), None)

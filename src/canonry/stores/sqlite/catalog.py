@@ -43,6 +43,7 @@ from canonry.readmodels.ports.view import Page
 from canonry.stores.sqlite.connections import Query
 from canonry.stores.sqlite.rows import (
     Packed,
+    filled,
     in_order,
     number,
     pack,
@@ -284,10 +285,9 @@ def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
 
 def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
     """Return (id, place) of each id that is an existing entity."""
-    wanted, found = list(things), dict[Packed, tuple[Any, Any]]()
-    for start in range(0, len(wanted), _TOGETHER):
-        some = wanted[start : start + _TOGETHER]
-        rows: Any = db.execute(_FIND_NODES, (*some, *some[-1:] * (_TOGETHER - len(some))))
+    found: dict[Packed, tuple[Any, Any]] = {}
+    for some in filled(list(things), _TOGETHER):
+        rows: Any = db.execute(_FIND_NODES, some)
         found |= {thing: (contract_id, place) for thing, contract_id, place in rows}
     return found
 
@@ -514,7 +514,7 @@ class SqliteCatalog(SqliteView, Catalog):
         )
 
     async def _ask(self, query: Query[T]) -> T:
-        return await self._readers.consistent(query, seconds=SECONDS)
+        return await self._read(query, seconds=SECONDS)
 
 
 def _row(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:

@@ -5,7 +5,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -48,7 +48,7 @@ class Anchor:
 
     def hold(self) -> None:
         """Record which files are open. No other process may recreate them meanwhile."""
-        self._known = [_id_at(each) for each in (self._path, self._log, self._index)]
+        self._known = _ids_of(map(_look_at, (self._path, self._log, self._index)))
         self.look()
         self.is_shorter()
 
@@ -90,8 +90,8 @@ class Anchor:
         Raises:
             Unavailable: `store.moved`.
         """
-        index = self._see_index()
-        if self._known and [_id_at(self._path), _id_at(self._log), _id_of(index)] != self._known:
+        found = self._see_index(), _look_at(self._path), _look_at(self._log)
+        if self._known and _ids_of((*found[1:], found[0])) != self._known:
             raise _moved()
 
     def require_file(self) -> None:
@@ -100,7 +100,7 @@ class Anchor:
         Raises:
             Unavailable: `store.moved`.
         """
-        if self._known and _id_at(self._path) != self._known[0]:
+        if self._known and _ids_of([_look_at(self._path)]) != self._known[:1]:
             raise _moved()
 
     def _lies(self) -> tuple[int, ...]:
@@ -151,12 +151,8 @@ def _look_at(path: str) -> os.stat_result | None:
         return None
 
 
-def _id_of(found: os.stat_result | None) -> _Id | None:
-    return None if found is None else (found.st_dev, found.st_ino)
-
-
-def _id_at(path: str) -> _Id | None:
-    return _id_of(_look_at(path))
+def _ids_of(found: Iterable[os.stat_result | None]) -> list[_Id | None]:
+    return [None if each is None else (each.st_dev, each.st_ino) for each in found]
 
 
 def _moved() -> Unavailable:
@@ -395,7 +391,12 @@ class Readers:
         now = time.monotonic()
         self._watch.until = now + INLINE_SECONDS
         if now - self._looked > _MOMENT:
-            self._look(now)
+            self._looked = now
+            self._anchor.look()
+            if self._anchor.is_shorter():
+                # Access past the end of a mapped file kills the process: map only what is left.
+                self._inline.execute("PRAGMA mmap_size = 0")
+                self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         mended = self._anchor.mended
         try:
             found = _ask(self._inline, self._watch, query, together=together)
@@ -406,10 +407,6 @@ class Readers:
             return await self.long(query, together=together, seconds=seconds)
         except RAISED as error:
             raise as_canonry(error) from error
-
-    async def consistent(self, query: Query[T], *, seconds: float | None = None) -> T:
-        """Run a short query of several statements that must see one state."""
-        return await self.short(query, together=True, seconds=seconds)
 
     async def long(
         self, query: Query[T], *, together: bool = False, seconds: float | None = None
@@ -447,15 +444,6 @@ class Readers:
         emptied between statements.
         """
         return await self.long(query, together=together, seconds=math.inf)
-
-    def _look(self, now: float) -> None:
-        """Check the files before the event loop's connection reads them."""
-        self._looked = now
-        self._anchor.look()
-        if self._anchor.is_shorter():
-            # Access past the end of a mapped file kills the process: map only what is left.
-            self._inline.execute("PRAGMA mmap_size = 0")
-            self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
     def _borrow(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():

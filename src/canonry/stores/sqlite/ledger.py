@@ -49,7 +49,11 @@ class Pen:
         spaces = {item.draft.space for item in batch}
         tips = {space: records.tip_of(self.db, space) for space in spaces}
         start = {space: tip.position for space, tip in tips.items()}
-        fresh = [not self._stale(item, start[item.draft.space]) for item in batch]
+        fresh = [
+            item.judged_at >= start[item.draft.space]
+            or not records.is_stale(self.db, item.draft.space, item.judged_at, item.reads)
+            for item in batch
+        ]
         outcomes: list[Outcome] = []
         folder = Folder(self.db, chain.from_iterable(item.draft.entries for item in batch))
         stopped = False
@@ -77,10 +81,6 @@ class Pen:
             require_fit(item, after=tip.position, previous=tip.hash, is_known=is_known)
             records.insert(self.db, item, folder.fold(unseal(item)), kept)
         folder.show()
-
-    def _stale(self, item: Append, head: Position) -> bool:
-        at = item.judged_at
-        return at < head and records.is_stale(self.db, item.draft.space, at, item.reads)
 
     def _write(
         self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip, folder: Folder
@@ -411,17 +411,15 @@ class SqliteLedger(Ledger):
 
     @override
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        return await self._readers.consistent(lambda db: heads_of(db, after, limit))
+        return await self._readers.short(lambda db: heads_of(db, after, limit), together=True)
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        pump, pen = self._writer()
         payloads = [await _encoded(item.draft.entries) for item in batch]
-        kept = [await self._keep(mine) for mine in payloads]
         weight = sum(len(mine) + sum(map(len, mine)) // _PER_WEIGHT for mine in payloads)
-        outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
-        await self._keep_again(payloads, kept)
-        return outcomes
+        return await self._written(
+            payloads, weight, lambda pen, kept: pen.append(batch, payloads, kept)
+        )
 
     @override
     async def find(self, commit_id: CommitId) -> Commit | None:
@@ -430,12 +428,14 @@ class SqliteLedger(Ledger):
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        return await self._readers.consistent(lambda db: records.position_at(db, space, instant))
+        return await self._readers.short(
+            lambda db: records.position_at(db, space, instant), together=True
+        )
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        page = await self._readers.consistent(
-            lambda db: records.by_space(db, space, after=after, limit=limit)
+        page = await self._readers.short(
+            lambda db: records.by_space(db, space, after=after, limit=limit), together=True
         )
         return [await self._complete(stored) for stored in page]
 
@@ -443,14 +443,11 @@ class SqliteLedger(Ledger):
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        pump, pen = self._writer()
         payloads = [
             [b"" if part is None else part.payload for part in item.parts] for item in sealed
         ]
-        kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        await pump.submit(lambda: pen.restore(sealed, kept), weight)
-        await self._keep_again(payloads, kept)
+        await self._written(payloads, weight, lambda pen, kept: pen.restore(sealed, kept))
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
@@ -460,8 +457,8 @@ class SqliteLedger(Ledger):
         self, space: SpaceId, after: Position, limit: int
     ) -> Mapping[Position, frozenset[int]]:
         """Return the touched `key_hash`es of up to `limit` commits of `space` past `after`."""
-        rows = await self._readers.consistent(
-            lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit)))
+        rows = await self._readers.short(
+            lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit))), together=True
         )
         return {Position(position): frozenset(unpack_keys(keys)) for position, keys in rows}
 
@@ -489,21 +486,26 @@ class SqliteLedger(Ledger):
             keys.extend(unpack_keys(packed))
         return Touched(cursor=now, keys=frozenset(keys))
 
-    async def _keep(self, payloads: Sequence[bytes]) -> Mapping[int, str]:
-        """Store the payloads that are too long for a row; return their digests by entry."""
-        return {
-            entry: await self._blobs.put(payload)
-            for entry, payload in enumerate(payloads)
-            if is_long(payload)
-        }
+    async def _written(
+        self,
+        payloads: Sequence[Payloads],
+        weight: int,
+        write: Callable[[Pen, Sequence[BlobDigests]], T],
+    ) -> T:
+        """Write commits, with payloads that are too long for a row as blobs.
 
-    async def _keep_again(
-        self, payloads: Sequence[Sequence[bytes]], kept: Sequence[Mapping[int, str]]
-    ) -> None:
-        """Store payloads again once the commit names them: a purge may have deleted the bytes."""
+        Blobs are stored again once a commit names them: a purge may have deleted the bytes.
+        """
+        pump, pen = self._writer()
+        kept = [
+            {n: await self._blobs.put(each) for n, each in enumerate(mine) if is_long(each)}
+            for mine in payloads
+        ]
+        result = await pump.submit(lambda: write(pen, kept), weight)
         for mine, digests in zip(payloads, kept, strict=True):
             for entry in digests:
                 await self._blobs.put(mine[entry])
+        return result
 
     async def _complete(self, stored: Stored) -> Sealed:
         blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}

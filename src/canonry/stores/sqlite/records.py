@@ -10,7 +10,8 @@ from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compress, compressobj, decompress
 import apsw
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.folding import ANY, key_hash
+from canonry.log.folding import collides, key_hash
+from canonry.log.group_appends import TOUCHED_MAX
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, altered
 from canonry.stores.sqlite.rows import Packed, pack, pack_keys, unpack, unpack_keys
 from canonry.values.ids import CommitId, SpaceId
@@ -106,9 +107,6 @@ def _whole(held: bytes, window: int, words: bytes = b"") -> bytes:
 
 T = TypeVar("T")
 
-TOUCHED_MAX: Final = 1000
-"""If more commits than this follow, a verdict is stale without a look at their keys."""
-
 _HEAD: Final = (
     "SELECT position, recorded_at, hash, body FROM commits WHERE space = ?"
     " ORDER BY position DESC LIMIT 1"
@@ -128,7 +126,6 @@ _BY_SPACE: Final = (
 )
 _BY_SEQ: Final = f"SELECT {_COLUMNS} FROM commits WHERE seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
 _PARTS: Final = "SELECT salt, payload, blob FROM parts WHERE seq = ? ORDER BY entry"
-_ANYTHING: Final = key_hash(ANY)
 _NEVER: Final = Instant(0)
 
 
@@ -192,10 +189,7 @@ def is_stale(
     if len(rows) > TOUCHED_MAX:
         return True
     touched = set(unpack_keys(b"".join([packed for (packed,) in rows])))
-    if not touched:
-        return False
-    reads = frozenset(reads)
-    return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))
+    return collides(frozenset(reads), touched)
 
 
 def insert(

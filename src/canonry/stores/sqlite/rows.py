@@ -2,12 +2,12 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from sys import byteorder
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj, crc32, decompressobj
 
 import apsw
@@ -22,6 +22,8 @@ from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, R
 from canonry.readmodels.ports.view import Page
 from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.provenance import CanonLevel
+
+T = TypeVar("T")
 
 # Selections: the rows of a list that a query asks for. `readmodels/listing.py` defines the lists.
 
@@ -320,13 +322,19 @@ def body_of(kind: str, thing: Thing) -> bytes:
     return payload + crc32(payload, _SEEDS[kind]).to_bytes(_WIDTH, "little")
 
 
-def thing_in(kind: str, body: Any, part: type | None = None) -> Any:
+def thing_in(kind: str, body: Any, part: type | None = None, *, under: Packed | None = None) -> Any:
     """Return the item in a row, or only the `part` of it.
+
+    An item that was looked up `under` an id must have it, because an index with flipped bits can
+    lead to another item.
 
     Raises:
         BrokenInvariant: `store.altered`, the row differs from the row that was written.
     """
-    return decode_thing(kind, said_in(kind, body), part=part)
+    thing = decode_thing(kind, said_in(kind, body), part=part)
+    if under is not None and thing.id != unpack(under):
+        raise altered()
+    return thing
 
 
 def said_in(kind: str, body: Any) -> bytes:
@@ -343,21 +351,6 @@ def said_in(kind: str, body: Any) -> bytes:
     if payload[:1] != _PACKED:
         return payload
     return decompressobj(_WINDOW, _COMMON).decompress(payload[1:])
-
-
-def thing_under(packed: Packed, kind: str, body: Any, part: type | None = None) -> Any:
-    """Return an item that was looked up by id, and check that it has this id.
-
-    An index with flipped bits can lead to another item.
-
-
-    Raises:
-        BrokenInvariant: `store.altered`.
-    """
-    thing = thing_in(kind, body, part)
-    if thing.id != unpack(packed):
-        raise altered()
-    return thing
 
 
 def altered() -> BrokenInvariant:
@@ -404,13 +397,13 @@ _VERSION: Final = (
 def thing_of(db: apsw.Connection, packed: Packed) -> Any:
     """Return the item with a stored id, or None."""
     row: Any = db.execute(_ONE, (packed,)).fetchone()
-    return None if row is None else thing_under(packed, *row[1:])
+    return None if row is None else thing_in(*row[1:], under=packed)
 
 
 def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
     """Return an item as it was at a position before its last change; None before its first."""
     row: Any = db.execute(_VERSION, (packed, position)).fetchone()
-    return None if row is None else thing_under(packed, *row)
+    return None if row is None else thing_in(*row, under=packed)
 
 
 def ids_beginning(db: apsw.Connection, text: str, limit: int) -> list[str]:
@@ -429,7 +422,7 @@ def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     found = look_up(db, ids)
     if len(found) < len(ids) and len(found) < len(frozenset(ids)):
         raise altered()
-    return [thing_under(packed, *found[packed][1:]) for packed in ids]
+    return [thing_in(*found[packed][1:], under=packed) for packed in ids]
 
 
 def things_found(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
@@ -446,23 +439,23 @@ def number(db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any]
 def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> dict[Packed, LookupRow]:
     """Return the rows of those `ids` that exist, in the given order."""
     wanted = list(dict.fromkeys(ids))
+    if len(wanted) < _FEW:
+        rows: Any = [(packed, db.execute(_ONE, (packed,)).fetchone()) for packed in wanted]
+        return {packed: row for packed, row in rows if row is not None}
     found: dict[Packed, LookupRow] = {}
-    for start in range(0, len(wanted), _TOGETHER):
-        some = wanted[start : start + _TOGETHER]
-        if len(some) < _FEW:
-            rows: Any = [(packed, db.execute(_ONE, (packed,)).fetchone()) for packed in some]
-            found |= {packed: row for packed, row in rows if row is not None}
-        else:
-            found |= _together(db, some)
-    return found
+    for some in filled(wanted, _TOGETHER):
+        found |= {packed: (n, kind, body) for packed, n, kind, body in db.execute(_MANY, some)}
+    return {packed: found[packed] for packed in wanted if packed in found}
 
 
-def _together(db: apsw.Connection, ids: Sequence[Packed]) -> dict[Packed, LookupRow]:
-    # Always one length of the list, so that the statement is compiled once.
-    filled = [*ids, *[ids[-1]] * (_TOGETHER - len(ids))]
-    rows: Any = db.execute(_MANY, filled)
-    found = {packed: (n, kind, body) for packed, n, kind, body in rows}
-    return {packed: found[packed] for packed in ids if packed in found}
+def filled(values: Sequence[T], length: int) -> Iterator[Sequence[T]]:
+    """Yield the values in lists of one length, so that one statement is compiled for all.
+
+    The last list is filled with its last value.
+    """
+    for start in range(0, len(values), length):
+        some = list(values[start : start + length])
+        yield [*some, *some[-1:] * (length - len(some))]
 
 
 # Pages of a list: the counts name its facets, and each facet is a sorted run.

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -21,11 +22,12 @@ from canonry.stores.sqlite.rows import (
     Packed,
     altered,
     counted,
+    filled,
     look_up,
     number,
     pack,
+    thing_in,
     thing_of,
-    thing_under,
     things_of,
     unpack,
     version_of,
@@ -51,6 +53,10 @@ EXACTLY: Final = f"{_EXACT} IN ({', '.join('?' * _TOGETHER)})"
 LONGER: Final = (
     "SELECT root, min(key) AS place FROM identifiers WHERE space = ? AND key > ? AND key < ?"
 )
+_TYPED: Final = " AND entity_type = ?"
+_Typed: TypeAlias = tuple[str, tuple[str, ...]]
+"""A condition on the type in SQL, and its value; both are empty for any type."""
+
 _PlacedEntity: TypeAlias = tuple[Any, Packed]
 """(order, root)."""
 
@@ -79,19 +85,20 @@ def select_identified(
     """Return the entities that have each of the keys as identifier, or a `part` of each."""
     spaces = _spaces(db, query.spaces)
     keys = tuple(dict.fromkeys(query.keys))
-    exact = _exact(db, spaces, keys, query.entity_type)
+    typed = ("", ()) if query.entity_type is None else (_TYPED, (query.entity_type,))
+    exact = _exact(db, spaces, keys, typed)
     found: dict[str, Sequence[Packed]] = {}
     for key in keys:
         roots = _in_order(exact.get(key, ()))
         if query.begins:
-            longer = _longer(db, spaces, key, query.entity_type)
+            longer = _longer(db, spaces, key, typed)
             known = frozenset(roots)
             roots = [*roots, *(root for root in longer if root not in known)]
         if roots:
             found[key] = roots
     shown = {root: None for roots in found.values() for root in roots[: query.limit]}
     things = {
-        packed: thing_under(packed, *row[1:], part) for packed, row in look_up(db, shown).items()
+        packed: thing_in(*row[1:], part, under=packed) for packed, row in look_up(db, shown).items()
     }
     return {
         key: Page(
@@ -103,37 +110,30 @@ def select_identified(
 
 
 def _exact(
-    db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], entity_type: str | None
+    db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], typed: _Typed
 ) -> Mapping[str, Sequence[_PlacedEntity]]:
     """Return the entities with each of the texts, and their creation; many texts a statement."""
-    typed, more = _typed(entity_type)
+    where, more = typed
     size, sql = (1, EXACT) if len(keys) < _FEW else (_TOGETHER, EXACTLY)
     found: dict[str, list[_PlacedEntity]] = {}
-    for start in range(0, len(keys), size):
-        some = keys[start : start + size]
-        filled = [*some, *[some[-1]] * (size - len(some))]  # one length, compiled once
-        for space in spaces:
-            rows: Any = db.execute(f"{sql}{typed} GROUP BY key, root", (space, *filled, *more))
-            for key, root, born in rows:
-                found.setdefault(key, []).append((born, root))
+    for some, space in product(filled(keys, size), spaces):
+        rows: Any = db.execute(f"{sql}{where} GROUP BY key, root", (space, *some, *more))
+        for key, root, born in rows:
+            found.setdefault(key, []).append((born, root))
     return found
 
 
 def _longer(
-    db: apsw.Connection, spaces: Sequence[Packed], key: str, entity_type: str | None
+    db: apsw.Connection, spaces: Sequence[Packed], key: str, typed: _Typed
 ) -> Sequence[Packed]:
     """Return the entities with a text that begins with `key`, in the order of the texts."""
-    typed, more = _typed(entity_type)
+    where, more = typed
     rows: list[_PlacedEntity] = []
     for space in spaces:
         values = (space, key, key + LAST, *more)
-        found: Any = db.execute(f"{LONGER}{typed} GROUP BY root", values)
+        found: Any = db.execute(f"{LONGER}{where} GROUP BY root", values)
         rows += [(place, root) for root, place in found]
     return _in_order(rows)
-
-
-def _typed(entity_type: str | None) -> tuple[str, tuple[str, ...]]:
-    return ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
 
 
 def _in_order(rows: Collection[_PlacedEntity]) -> Sequence[Packed]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import apsw
@@ -45,7 +46,7 @@ from canonry.readmodels.ports.state import (
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite import records
-from canonry.stores.sqlite.connections import Query, Readers
+from canonry.stores.sqlite.connections import Readers
 from canonry.stores.sqlite.rows import (
     FIRST_IDS,
     FacetWish,
@@ -63,7 +64,7 @@ from canonry.stores.sqlite.rows import (
     proposals_of,
     relations_of,
     scenes_of,
-    thing_under,
+    thing_in,
     things_found,
     things_of,
     unpack,
@@ -91,14 +92,11 @@ class SqliteView(View):
     def __init__(self, readers: Readers) -> None:
         """Read through `readers`."""
         self._readers = readers
+        self._read = partial(readers.short, together=True)
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
         return await self._readers.short(lambda db: records.tip_of(db, space).position)
-
-    async def _read(self, query: Query[T]) -> T:
-        """Run a short query whose statements must see one state."""
-        return await self._readers.consistent(query)
 
     async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
         return await self._read(lambda db: page_of(db, selection, limit, offset))
@@ -186,7 +184,7 @@ class SqliteState(SqliteView, State):
 
     @override
     async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
-        return await self._readers.consistent(lambda db: select_identified(db, query, Bearer))
+        return await self._read(lambda db: select_identified(db, query, Bearer))
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
@@ -265,19 +263,16 @@ class SqliteState(SqliteView, State):
         """Return the facts under each key, up to its number, the first or the newest."""
         owners = [(key_hash(key), limit) for key, limit in keys.items()]
 
-        def read(db: apsw.Connection) -> Sequence[Any]:
-            return things_of(db, ids_under(db, listed, owners, space, newest=newest))
-
-        facts: Sequence[Fact] = await self._read(read)
+        facts: Sequence[Fact] = await self._read(
+            lambda db: things_of(db, ids_under(db, listed, owners, space, newest=newest))
+        )
         return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
 
 
 def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
     asked = {pack(thing_id): thing_id for thing_id in ids}
     found = look_up(db, asked)
-    return {
-        asked[packed]: thing_under(packed, kind, body) for packed, (_, kind, body) in found.items()
-    }
+    return {asked[packed]: thing_in(*row[1:], under=packed) for packed, row in found.items()}
 
 
 def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:

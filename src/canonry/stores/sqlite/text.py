@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -31,7 +32,7 @@ from canonry.readmodels.ranking import (
     picked,
     sought_in,
 )
-from canonry.stores.sqlite.rows import CountKey, counted, pack, thing_in, unpack
+from canonry.stores.sqlite.rows import CountKey, counted, filled, pack, thing_in, unpack
 from canonry.stores.sqlite.state import SqliteView
 from canonry.stores.sqlite.views import (
     ENTITY,
@@ -73,13 +74,9 @@ _LAST: Final = "\U0010ffff"
 def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str]) -> Counter[str]:
     """Return the number of passages with each stem in these marks; absent stems have no entry."""
     found: Counter[str] = Counter()
-    wanted = tuple(stems)
-    for mark in marks:
-        for start in range(0, len(wanted), _AT_ONCE):
-            some = wanted[start : start + _AT_ONCE]
-            asked = mark, *some, *(None,) * (_AT_ONCE - len(some))
-            for stem, n in _pairs(db, _COUNTS, asked):
-                found[stem] += n
+    for mark, some in product(marks, filled(tuple(stems), _AT_ONCE)):
+        for stem, n in _pairs(db, _COUNTS, (mark, *some)):
+            found[stem] += n
     return found
 
 
@@ -245,10 +242,8 @@ def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
 def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     """Return the rows of these ids, in blocks of one size, so that one statement is prepared."""
     found: list[Any] = []
-    for start in range(0, len(ids), _TEXT_AT_ONCE):
-        some = [pack(identity) for identity in ids[start : start + _TEXT_AT_ONCE]]
-        asked = *some, *(None,) * (_TEXT_AT_ONCE - len(some))
-        row: Any = db.execute(_PLACES, asked).fetchone()
+    for some in filled(list(map(pack, ids)), _TEXT_AT_ONCE):
+        row: Any = db.execute(_PLACES, some).fetchone()
         found += decode_json(row[0].encode())
     return found
 

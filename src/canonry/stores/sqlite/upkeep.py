@@ -160,7 +160,7 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        told: dict[str, str | int] = await self.readers.whole(_facts, together=False)
+        told: dict[str, str | int] = await self.readers.whole(_facts)
         log = self.path.with_name(f"{self.path.name}-wal")
         told["file_bytes"] = self.path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0

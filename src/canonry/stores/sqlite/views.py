@@ -24,7 +24,7 @@ from canonry.readmodels.passages import Collection, Passage, is_searched, passag
 from canonry.stores.sqlite import catalog, records
 from canonry.stores.sqlite.catalog import Changed
 from canonry.stores.sqlite.records import Stored
-from canonry.stores.sqlite.rows import CountKey, body_of, look_up, pack, rows_of, thing_under
+from canonry.stores.sqlite.rows import CountKey, body_of, look_up, pack, rows_of, thing_in
 from canonry.stores.sqlite.sightings import redate, reidentify
 from canonry.values.ids import Space
 from canonry.values.observations import Observation
@@ -177,7 +177,7 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     """Return those of `ids` that the view contains."""
     asked = {pack(thing_id): thing_id for thing_id in ids}
     return {
-        asked[packed]: Loaded(n, kind, body, thing_under(packed, kind, body))
+        asked[packed]: Loaded(n, kind, body, thing_in(kind, body, under=packed))
         for packed, (n, kind, body) in look_up(db, asked).items()
     }
 
@@ -330,17 +330,14 @@ class Folder:
         self._now: dict[str, Thing] = {}
         self._asked: set[str] = set()
         self._stages: dict[str, list[Thing]] = {}
-        self._load(needs(entries))
+        self._known(needs(entries))
 
     def fold(self, commit: Commit) -> frozenset[str]:
         """Fold the next commit and return the keys that it touched."""
         wanted = needs(commit.entries)
-        self._load(wanted)
         things = self._known(wanted)
         for _round in range(BESIDE_ROUNDS):
-            more = beside(commit.entries, things).difference(wanted)
-            self._load(more)
-            things |= self._known(more)
+            things |= self._known(beside(commit.entries, things).difference(wanted))
         changes = fold(commit, things)
         self._now.update(changes.things)
         for thing in changes.things.values():
@@ -351,14 +348,13 @@ class Folder:
         """Write the folded items to the views."""
         store(self._db, self._stages.values(), self._before)
 
-    def _load(self, ids: frozenset[str]) -> None:
+    def _known(self, ids: frozenset[str]) -> dict[str, Thing]:
+        """Return those of `ids` that exist, and load those that nobody has asked for."""
         fresh = ids - self._asked
         self._asked |= fresh
         found = load(self._db, fresh - self._now.keys())
         self._before |= found
         self._now |= {i: item.thing for i, item in found.items()}
-
-    def _known(self, ids: frozenset[str]) -> dict[str, Thing]:
         return {i: self._now[i] for i in ids if i in self._now}
 
 
