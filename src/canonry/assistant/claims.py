@@ -109,6 +109,11 @@ def _rewritten(pattern: re.Pattern[str], place: Callable[[re.Match[str]], str]) 
     except CanonryError as error:
         path = pattern.sub(place, error.details.get("path", ""))
         message = pattern.sub(place, error.message)
+        scene, date = (error.details.get(each) for each in ("scene", "example"))
+        if scene and date:
+            turn = {"by": "narrator", "text": f"It is {date}."}
+            call = {"scene": scene, "when": date, "turns": [turn]}
+            message = f"{message} For example: tell {encode_json(call).decode()}"
         raise type(error)(error.code, message, **{**error.details, "path": path}) from error
 
 

@@ -89,6 +89,42 @@ def test_phrases_of_play_count_from_the_time_before(text: str, told: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "last", "coming"),
+    [
+        ("since last Monday", "2026-11-23", "2026-11-23"),
+        ("since October", "2026-10-01", "2027-10-01"),
+        ("since 15 January", "2026-01-15", "2027-01-15"),
+        ("January this year", "2026-01-01", "2026-01-01"),
+        ("March of last year", "2025-03-01", "2025-03-01"),
+        ("two years ago in March", "2024-03-01", "2024-03-01"),
+        ("spring next year", "2027-03-01", "2027-03-01"),
+        ("Thursday last week", "2026-11-26", "2026-11-26"),
+        ("Monday next week", "2026-12-07", "2026-12-07"),
+        ("this March", "2026-03-01", "2027-03-01"),
+        ("this December", "2026-12-01", "2026-12-01"),
+        ("this summer", "2026-06-01", "2027-06-01"),
+        ("in January", "2026-01-01", "2027-01-01"),
+        ("in the spring", "2026-03-01", "2027-03-01"),
+        ("on Friday", "2026-11-27", "2026-12-04"),
+        ("on the 3rd", "2026-11-03", "2026-12-03"),
+        ("seit letztem Montag", "2026-11-23", "2026-11-23"),
+        ("depuis octobre", "2026-10-01", "2027-10-01"),
+        ("desde octubre", "2026-10-01", "2027-10-01"),
+    ],
+)
+def test_a_time_near_today_is_the_last_one_or_the_coming_one(
+    text: str, last: str, coming: str
+) -> None:
+    today = parse_instant("2026-11-30T12:00:00Z")
+    read = [
+        read_roughly(text, GREGORIAN, RoughTime(start=today, toward=toward)).start
+        for toward in (-1, 1)
+    ]
+
+    assert [render_instant(each).partition("T")[0] for each in read] == [last, coming]
+
+
+@pytest.mark.parametrize(
     ("text", "at"),
     [
         ("an hour later", "1500-01-31T19:00:00Z"),

@@ -107,7 +107,7 @@ def test_bare_counters_count_from_one(text: str, after: int) -> None:
         ("x" * 1_000, ALDMOOR, "time.malformed", "Write it like"),
         ("round", ROUNDS, "time.malformed", "Write it like day 1"),
         ("3 Frostmoon 1402 AE 25:00", ALDMOOR, "time.malformed", "14:30"),
-        ("two hours later", ALDMOOR, "time.relative-to-nothing", "Give the scene a time"),
+        ("two hours later", ALDMOOR, "time.relative-to-nothing", "give the scene a time"),
         ("3 Frostmoon", ALDMOOR, "time.relative-to-nothing", "no year"),
         ("300000 BC", GREGORIAN, "time.out-of-range", "-290000"),
         ("+070001-01-01", GREGORIAN, "time.out-of-range", "70000"),

@@ -1,8 +1,10 @@
 """Times in everyday words: from when something holds, and days that no calendar has."""
 
+import json
+
 import pytest
 
-from tests.toolsets.canon.talking import fact, talk, verdict
+from tests.toolsets.canon.talking import fact, relation, talk, verdict
 
 pytestmark = pytest.mark.anyio
 
@@ -73,6 +75,7 @@ async def test_a_day_without_a_month_or_year_lies_before_the_day_of_telling(
         ("We will move to Linz in May.", "May 2027"),
         ("Ida is moving to Linz in May.", "May 2027"),
         ("Ida will join the choir on Friday.", "13 November 2026"),
+        ("Ida will join the choir in spring.", "spring of 2027"),
     ],
 )
 async def test_a_plan_lies_after_the_day_of_telling_and_ends_nothing(text: str, begin: str) -> None:
@@ -84,6 +87,51 @@ async def test_a_plan_lies_after_the_day_of_telling_and_ends_nothing(text: str, 
     assert (await home.found("Linz choir Ida"))[text.rstrip(".")]["from"] in {begin, text[-7:-1]}
     assert "Ida lives in Vienna" in await home.holds("Ida")
     assert "Ida lives in Vienna" in await home.holds("Ida", at="2027-06-10")
+
+
+@pytest.mark.parametrize(
+    ("said", "when", "begin"),
+    [
+        ("We move to Linz in January.", "in January", "January 2027"),
+        ("We will be in Linz on the 3rd.", "on the 3rd", "3 December 2026"),
+        ("We are moving to Linz in spring.", "in the spring", "spring of 2027"),
+        ("We moved to Linz in October.", "in October", "October 2026"),
+        ("We moved to Linz on Friday.", "on Friday", "6 November 2026"),
+        ("Home is in Linz.", "in January", "January 2026"),
+        ("We moved to Linz.", "this March", "March 2026"),
+    ],
+)
+async def test_the_tense_of_what_was_said_decides_between_the_last_time_and_the_next(
+    said: str, when: str, begin: str
+) -> None:
+    home = await talk(Ida="character", Linz="location")
+    await home.told(said, fact("Ida lives in Linz.", when=when))
+
+    assert (await home.found("Ida Linz"))["Ida lives in Linz"]["from"] == begin
+
+
+async def test_times_count_from_the_call_in_a_meeting_and_not_in_a_scene_of_a_game() -> None:
+    home = await talk(Ida="character", billing="object")
+    turn = await home.turn("Stand-up", "Ida", "I take over billing.")
+    owns = relation("Ida", "owns", "billing", when="3 days ago")
+    assert verdict(await home.cited(turn, owns)) == "accepted"
+    assert (await home.found("Ida billing"))["Ida owns billing"]["from"] == "6 November 2026"
+
+    played = await home.turn("The vault", "gm", "The vault stands open.")
+    error = await home.desk.refused("propose", evidence=[played], claims=[owns])
+    assert error["message"].startswith("/claims/0/when '3 days ago' counts from another time")
+    assert "time_ref" not in error["message"]
+    _, _, call = error["message"].partition("For example: tell ")
+    await home.desk.call("tell", **json.loads(call))
+    assert verdict(await home.cited(played, {**owns, "to": "Ida", "from": "billing"})) == "accepted"
+
+
+@pytest.mark.parametrize("at", ["since October", "October this year", "this October", "last summer"])
+async def test_every_read_takes_times_that_count_from_today(at: str) -> None:
+    home = await talk(Ida="character", billing="object")
+    await home.told("So it is.", relation("Ida", "owns", "billing", when="1 May 2026"))
+
+    assert "Ida owns billing" in await home.holds("billing", at=at)
 
 
 @pytest.mark.parametrize(

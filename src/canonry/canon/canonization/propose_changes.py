@@ -40,7 +40,7 @@ from canonry.canon.session.lookup import (
 )
 from canonry.canon.session.snippets import QuotedWords, WordsKept, words_kept
 from canonry.canon.session.spoken_times import in_words
-from canonry.language.reading.reading import is_planned
+from canonry.language.reading.reading import tense_of
 from canonry.log.commits import ORIGIN, Position, stamped
 from canonry.log.entries import Entry, Made, Thing
 from canonry.log.items.proposals import Proposal, ProposalDraft
@@ -181,7 +181,8 @@ class _Proposing:
             try:
                 content = await self._read(one, scene, declared)
             except InvalidInput as error:
-                raise _of_claim(error, n) from error
+                timeless = scene is not None and error.code == "time.relative-to-nothing"
+                raise _of_claim(error, n, **({"scene": scene.title} if timeless else {})) from error
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)
             told = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
@@ -204,10 +205,12 @@ class _Proposing:
         def read(times: ReadTime) -> Content:
             return read_content(asked.type, asked.content, limits=limits, times=times)
 
-        words = asked.content.get("statement") or asked.content.get("title")
-        ahead = isinstance(words, str) and is_planned(words)
+        own = asked.content.get("statement"), asked.content.get("title")
+        quoted = None if self.asked.words is None else self.asked.words.text
+        texts = [one for one in (*own, quoted) if isinstance(one, str)]
+        toward = next((tense for one in texts if (tense := tense_of(one))), 0)
         place = scene or self.universe
-        content = await in_words(self.canon, self.caller, place, read, ahead=ahead)
+        content = await in_words(self.canon, self.caller, place, read, toward=toward)
         if isinstance(content, EntityContent):
             content = replace(content, ref=None)  # the others refer to its proposal now
         return linked(content, declared)
@@ -233,9 +236,9 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
     return scene, max(turns, key=lambda turn: turn.index, default=None)
 
 
-def _of_claim(error: InvalidInput, number: int) -> InvalidInput:
+def _of_claim(error: InvalidInput, number: int, **more: str) -> InvalidInput:
     """Return the error of one claim among several, without the description of its type."""
     plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
     path = f"/claims/{number}{error.details.get('path', '/content')}"
     message = plain.message.replace("/content/", f"/claims/{number}/content/")
-    return InvalidInput(error.code, message, **{**error.details, "path": path})
+    return InvalidInput(error.code, message, **{**error.details, "path": path, **more})

@@ -463,7 +463,7 @@ async def valid_time(
     if place is None or _DATE.fullmatch(text):
         return recorded_time(text, path=path, end_of_day=end_of_day, now=canon.clock.now())
     return await in_words(
-        canon, caller, place, lambda read: read(text, path), to_end=end_of_day, ahead=False
+        canon, caller, place, lambda read: read(text, path), to_end=end_of_day, toward=-1
     )
 
 

@@ -1,6 +1,7 @@
 """Read times in the words of a universe's calendar, relative to the present of a scene."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -8,7 +9,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import first_items, paged
 from canonry.log.entries import Thing
-from canonry.log.items.scenes import Scene, Story
+from canonry.log.items.scenes import Scene, Speaker, Story
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.values.calendars.declaring import read_calendar, read_roughly, time_said
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, RoughTime, span_of
@@ -44,14 +45,14 @@ async def in_words(
     read: Callable[[ReadTime], T],
     *,
     to_end: bool = False,
-    ahead: bool | None = None,
+    toward: int | None = None,
 ) -> T:
     """Call `read` with a reader for times in the words of the calendar at `place`.
 
     `place` is any item of a universe. "Two hours later" counts from the time of a scene, else from
     the latest time that its story has reached before it. An RFC 3339 time needs neither. With
-    `ahead` it can count from a universe, too: from the latest time of its scenes, else from today.
-    "May" is then the next one if `ahead` is true, else the last. A day, a year or another span is
+    `toward` it can count from a universe, too: from the latest time of its scenes, else from today.
+    "May" is then the next one if `toward` is 1, else the last. A day, a year or another span is
     its beginning, or `to_end` its last instant.
 
     Raises:
@@ -65,19 +66,30 @@ async def in_words(
     space = await canon.seen_by(caller).thing(place.space)
     calendar = calendar_of(space) if isinstance(space, Space) else GREGORIAN
     present = scene_time(place, calendar) if isinstance(place, Scene) else None
+    if present is not None and toward == 1:
+        present = replace(present, toward=1)
     try:
         return read(_reader(calendar, present, to_end=to_end))
     except InvalidInput as error:
         if error.code != "time.relative-to-nothing":
             raise
-        if isinstance(place, Space) and ahead is None:
+        if isinstance(place, Space) and toward is None:
             raise
         present = await present_of(canon, place, calendar)
-        if present is None and isinstance(place, Space) and calendar is GREGORIAN:
-            present = RoughTime(start=canon.clock.now(), toward=1 if ahead else -1)
+        if present is None and toward is not None and await _is_real(canon, place, calendar):
+            present = RoughTime(start=canon.clock.now())
         if present is None:
             raise
+        present = replace(present, toward=(toward or 0) if isinstance(place, Scene) else toward or -1)
     return read(_reader(calendar, present, to_end=to_end))
+
+
+async def _is_real(canon: Canon, place: Thing, calendar: Calendar) -> bool:
+    """Tell whether the calls of a place are of its own time: no game master tells a scene of it."""
+    if calendar is not GREGORIAN or not isinstance(place, Scene):
+        return calendar is GREGORIAN and isinstance(place, Space)
+    turns = await canon.documents.turns(place.id)
+    return bool(turns) and all(one.speaker is not Speaker.GM for one in turns)
 
 
 def _reader(calendar: Calendar, present: RoughTime | None, *, to_end: bool) -> ReadTime:

@@ -101,9 +101,18 @@ def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement
     return replace(said, quantifier="some") if "sole" in sole and len(sole) > 1 else said
 
 
-def is_planned(text: str) -> bool:
-    """Tell whether a text speaks of what is planned."""
-    return any(one.modality is Modality.PLANNED for one in read_statements(text, {}))
+def tense_of(text: str) -> int:
+    """Return 1 for a text that speaks of what will happen, -1 of what happened; 0 if it is open.
+
+    "We move in May" will happen, "we live in Kassel" is open.
+    """
+    first = " ".join(text.split(maxsplit=1)[:1])
+    said = (*read_statements(text, {}), *read_statements(text, {first: first} if first else {}))
+    past = any(one.attribute.startswith("did:") or one.phase is Phase.WAS for one in said)
+    changes = any(one.phase in {Phase.BEGINS, Phase.ENDS} and not one.implied for one in said)
+    moves = changes and any(one.attribute.startswith("does:") for one in said)
+    planned = moves or any(one.modality is Modality.PLANNED for one in said)
+    return int(planned) - int(past)
 
 
 def time_said_in(text: str, start: RoughTime, *, path: str) -> str:

@@ -234,11 +234,12 @@ def read_roughly(
     if found is None:
         raise failed
     if found.counted and start is None:
+        example = spoken(_EXAMPLE if calendar.months else calendar.begins, calendar)
         message = (
-            "This relative time has no earlier time to count from. Give the scene a time, or write "
-            "the date."
+            f"{path or 'The text'} {text.strip()!r} counts from another time, and no scene here has"
+            f" one. Write the date instead, like {example}. Or give the scene a time first."
         )
-        raise InvalidInput("time.relative-to-nothing", message, path=path)
+        raise InvalidInput("time.relative-to-nothing", message, path=path, example=example)
     if not _FIRST <= found.start <= _LAST:
         message = (
             f"The time lies outside the years {YEAR_MIN} to {YEAR_MAX}. Describe it in the text "

@@ -43,6 +43,8 @@ _NAMED_MAX: Final = 1_000
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 _SPANS: Final = {"second": SECOND, "minute": 60 * SECOND, "hour": HOUR, "day": DAY}
 _WEEK: Final = 7
+_THURSDAY: Final = 3
+"""The day of the week, counted from Monday, that is 0 in a calendar."""
 _YEARS: Final = {"year": 1, "decade": 10, "century": 100}
 _DATED: Final = {"day": Grain.DAY, "week": Grain.WEEK, "month": Grain.MONTH, "year": Grain.YEAR}
 _GRAINS: Final = {**_DATED, "decade": Grain.YEAR, "century": Grain.YEAR}
@@ -242,8 +244,13 @@ def _moved(said: dict[str, Any], start: RoughTime, calendar: Calendar) -> RoughT
     if not unit and ("days" in said or (move and part is not None and named is None)):
         unit = "day"
     found: RoughTime | None = start
-    if named is not None:
-        found = None if unit else _next_named(named, move, start, calendar)
+    if named is not None and unit is not None:
+        found = _within_unit(named, unit, move, start, calendar)
+    elif named is not None:
+        found = _next_named(named, move, start, calendar)
+        this = "same" in said and named[0] and start.toward
+        if this and found and span_of(found, calendar)[1] <= start.start:  # it is not going on
+            found = _within_unit(named, "year", 0, start, calendar)
     elif unit is not None and (move or said.keys() & _THIS):
         grain = _GRAINS.get(unit, Grain.DAY if unit == "fortnight" else Grain.EXACT)
         if unit == "week" and "way" in said:
@@ -256,6 +263,24 @@ def _moved(said: dict[str, Any], start: RoughTime, calendar: Calendar) -> RoughT
     if found is None or not said.keys() & {"part", "clock"}:
         return found
     return _in_day(said, found, calendar, moved=bool(move))
+
+
+def _within_unit(
+    named: tuple[str, int | None], unit: Any, move: float, start: RoughTime, calendar: Calendar
+) -> RoughTime | None:
+    """Return the month or season of a year, or the day of a week: `Monday next week`."""
+    (name, place), at = named, _shifted(start.start, move, unit, calendar)
+    if at is None or unit != ("year" if name else "week") or (not name and calendar != GREGORIAN):
+        return None
+    begins: Instant | None
+    if name:
+        begins = _begin_of(name, place, calendar.date(at)[0], calendar)
+    else:  # a week begins with Monday
+        day = (at - calendar.begins) // DAY
+        monday = day - (day + _THURSDAY) % _WEEK
+        begins = Instant(calendar.begins + (monday + ((place or 0) + _THURSDAY) % _WEEK) * DAY)
+    grain = Grain.DAY if not name else Grain.SEASON if place is None else Grain.MONTH
+    return None if begins is None else replace(start, start=begins, grain=grain)
 
 
 def _of_play(start: RoughTime, calendar: Calendar) -> Instant:
