@@ -181,8 +181,7 @@ class _Proposing:
             try:
                 content = await self._read(one, scene, declared)
             except InvalidInput as error:
-                timeless = scene is not None and error.code == "time.relative-to-nothing"
-                raise _of_claim(error, n, **({"scene": scene.title} if timeless else {})) from error
+                raise _of_claim(error, n, scene) from error
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)
             told = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
@@ -236,9 +235,11 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
     return scene, max(turns, key=lambda turn: turn.index, default=None)
 
 
-def _of_claim(error: InvalidInput, number: int, **more: str) -> InvalidInput:
+def _of_claim(error: InvalidInput, number: int, scene: Scene | None) -> InvalidInput:
     """Return the error of one claim among several, without the description of its type."""
     plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
     path = f"/claims/{number}{error.details.get('path', '/content')}"
     message = plain.message.replace("/content/", f"/claims/{number}/content/")
-    return InvalidInput(error.code, message, **{**error.details, "path": path, **more})
+    timeless = {"time.relative-to-nothing": scene}.get(error.code)
+    more = {"path": path} if timeless is None else {"path": path, "scene": timeless.title}
+    return InvalidInput(error.code, message, **{**error.details, **more})

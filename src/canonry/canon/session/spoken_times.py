@@ -80,7 +80,9 @@ async def in_words(
             present = RoughTime(start=canon.clock.now())
         if present is None:
             raise
-        present = replace(present, toward=(toward or 0) if isinstance(place, Scene) else toward or -1)
+        present = replace(
+            present, toward=(toward or 0) if isinstance(place, Scene) else toward or -1
+        )
     return read(_reader(calendar, present, to_end=to_end))
 
 
