@@ -18,7 +18,6 @@ from canonry.narrative.usecases.scenes import query_scenes, query_stories
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery
 from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
-from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 
 SHELF: Final = 12
@@ -29,21 +28,15 @@ Seen = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceSeen:
-    """A space in the frame of its pages; `until` is now, by the clock of the server.
+class SpaceSeen(ChosenSpace):
+    """The space of a page; `until` is now, by the clock of the server.
 
     `begun` and `ended` are the first and the last valid time of an event.
     """
 
-    id: SpaceId
-    name: str
-    kind: str
-    told: bool
-    says: str = ""
-    opened: Instant | None = None
-    until: Instant | None = None
-    begun: Instant | None = None
-    ended: Instant | None = None
+    until: Instant
+    begun: Instant | None
+    ended: Instant | None
 
 
 async def place_of(desk: Desk) -> SpaceSeen:
@@ -52,19 +45,14 @@ async def place_of(desk: Desk) -> SpaceSeen:
     begun = ended = None
     if space.opened is not None and space.told:
         begun, ended = await _told_times(desk)
-    return _place(space, until=desk.canon.clock.now(), begun=begun, ended=ended)
-
-
-def _place(space: ChosenSpace, **more: Any) -> SpaceSeen:
-    opened = space.opened
     return SpaceSeen(
         id=space.id,
+        kind=space.kind,
         name=space.name,
-        kind=space.kind.value,
-        told=space.told,
-        says="" if opened is None else opened.description,
-        opened=None if opened is None else opened.created_at,
-        **more,
+        opened=space.opened,
+        until=desk.canon.clock.now(),
+        begun=begun,
+        ended=ended,
     )
 
 
@@ -79,10 +67,10 @@ async def _told_times(desk: Desk) -> tuple[Instant | None, Instant | None]:
     return (min(times), max(times)) if times else (None, None)
 
 
-async def all_places(canon: Canon, caller: Caller, arguments: Arguments) -> Sequence[SpaceSeen]:
+async def all_places(canon: Canon, caller: Caller, arguments: Arguments) -> Sequence[ChosenSpace]:
     """Return every space that the caller may see."""
     del arguments
-    return [_place(each) for each in await list_spaces(canon, caller)]
+    return await list_spaces(canon, caller)
 
 
 async def one_place(canon: Canon, caller: Caller, arguments: Arguments) -> SpaceSeen:

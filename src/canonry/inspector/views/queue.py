@@ -237,7 +237,7 @@ def _by_entity(waiting: Sequence[Seen]) -> Sequence[Seen]:
             "" if entity is None else entity.id, {"about": entity, "waiting": [], "open": []}
         )
         group["waiting"].append(one)
-        group["open"] += [] if one["decided"] else [one["id"]]
+        group["open"] += [] if one["proposal"].decision else [one["proposal"].id]
     return list(groups.values())
 
 
@@ -257,22 +257,14 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> Seen:
     scenes = [] if proposal.scene_id is None else await links(desk, (proposal.scene_id,))
     at = content.get("time_ref") or content.get("since")
     return {
-        "id": proposal.id,
+        "proposal": proposal,
         "says": proposal_text(proposal, named, others).partition(": ")[2],
-        "type": proposal.type.value,
-        "by": proposal.proposed_by,
-        "authority": proposal.authority.value,
-        "confidence": proposal.confidence,
-        "when": proposal.created_at,
         "at": at if isinstance(at, str) else None,
         "scene": next(iter(scenes), None),
         "about": [link_of(each) for each in {each.id: each for each in named.values()}.values()],
         "evidence": await evidence_rows(desk, proposal),
-        "rule": "" if ruling is None else ruling.rule,
-        "because": "" if ruling is None else ruling.rationale,
+        "ruling": ruling,
         "against": await _against(desk, proposal),
-        "judged": ruling is not None,
-        "decided": proposal.decision is not None,
         "wording": wording(proposal, {**others, **named}),
     }
 
@@ -344,24 +336,9 @@ async def _unclear(desk: Desk) -> Sequence[Seen]:
     told: list[Seen] = []
     for each in found[:PAGE]:
         source = [] if each.source_id is None else await links(desk, (each.source_id,))
-        told.append(
-            {
-                "entity_type": each.entity_type,
-                "field": each.name,
-                "reason": each.reason,
-                "count": each.count,
-                "source": next(iter(source), None),
-                "examples": [
-                    (link_of(one.entity), one.unclear.fragment.value, one.unclear.readings)
-                    for one in each.examples
-                ],
-                "readings": [
-                    name
-                    for name in NOTATIONS
-                    if any(name in one.unclear.readings for one in each.examples)
-                ],
-            }
-        )
+        known = {name for one in each.examples for name in one.unclear.readings}
+        readings = [name for name in NOTATIONS if name in known]
+        told.append({"field": each, "source": next(iter(source), None), "readings": readings})
     return told
 
 
@@ -441,7 +418,7 @@ def _outcome(proposal: Proposal, seen: Seen, became: Mapping[str, LinkTo]) -> Se
     status = proposal.status.value
     if proposal.decision is None and proposal.review is not None:
         status = "needs_review"
-    return {"proposal": seen, "status": status, "became": became.get(canonical or "")}
+    return {**seen, "status": status, "became": became.get(canonical or "")}
 
 
 async def seen_story(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
