@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import Record
-from canonry.cli import chat_exports
+from canonry.cli import imports as chat_exports
 from canonry.documents.extraction.chats import of_chats, of_lines
 from tests.cli.run import canonry
 

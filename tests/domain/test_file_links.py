@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.records.usecases.services import StorageKey, holds, link_to, storage_key
+from canonry.records.usecases.files import StorageKey, holds, link_to, storage_key
 from canonry.values.moments import SECOND, Instant
 
 USER = "00000000-0000-0000-0000-000000000001"

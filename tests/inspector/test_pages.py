@@ -9,7 +9,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
-from canonry.inspector.views.log import seen_graph
+from canonry.inspector.views.places import seen_graph
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.worlds import a_caller
 from tests.inspector.kit import Harbour, a_harbour, a_reader

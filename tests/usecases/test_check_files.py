@@ -9,8 +9,7 @@ from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
 from canonry.app.filing import users_in
 from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.records.usecases.files import check_files, collect_files, filing_of
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices, check_files, collect_files, filing_of
 from canonry.testing.worlds import a_caller
 from canonry.values.moments import DAY, SECOND
 from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept

@@ -14,7 +14,7 @@ from canonry.models.outside_services import ModelSpeech, SpeakingModel
 from canonry.testing.worlds import a_caller
 from canonry.values.fields import revised
 from canonry.world.domain.atlas import thing_id_of
-from canonry.world.toolset.building import _DECIDED
+from canonry.world.toolset.toolset import _DECIDED
 from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.proposals.admission import propose

@@ -18,13 +18,14 @@ from canonry.records.usecases.files import (
     filing_of,
     given_file,
     hint_of,
+    link_to,
     open_link,
     sign_url,
+    storage_key,
     store_file,
 )
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_source import interpret_file, plan_run
-from canonry.records.usecases.services import link_to, storage_key
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.moments import SECOND, Instant

@@ -13,7 +13,7 @@ from canonry.log.schemas.narrative import use_attributes
 from canonry.readmodels.ports.documents import Catalog, Documents, Engine, Places
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Text
-from canonry.records.usecases.services import Filing, RecordServices
+from canonry.records.usecases.files import Filing, RecordServices
 from canonry.values.policy import Policy
 
 

@@ -35,8 +35,7 @@ from canonry.readmodels.follow_log import LogCursor, heads_of
 from canonry.readmodels.ports.text import EmbeddingModel, Purpose, Reranker
 from canonry.readmodels.ports.view import UpkeepProgress, Verification
 from canonry.recall.usecases.recall import Recall, RecallServices
-from canonry.records.usecases.files import CarriedFiles, check_files, import_files
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import CarriedFiles, RecordServices, check_files, import_files
 from canonry.stores.folder import sync_folder
 from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, InvalidInput, Unavailable

@@ -18,7 +18,7 @@ from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Identities
 from canonry.models.outside_services import OutsideServices
 from canonry.records.ports.interpreter import Interpreter
-from canonry.records.usecases.services import KEY_BYTES, Filing, UserFiles
+from canonry.records.usecases.files import KEY_BYTES, Filing, UserFiles
 from canonry.stores.folder import FolderBlobs, FolderLocalFiles, kept_key
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import is_uuid

@@ -14,7 +14,7 @@ from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.text import Vectors
 from canonry.readmodels.ports.view import Upkeep
 from canonry.recall.usecases.recall import RecallServices
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 
 if TYPE_CHECKING:

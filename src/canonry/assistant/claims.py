@@ -43,14 +43,13 @@ from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.domain.shown import Shown, shown_by
 from canonry.records.usecases.asking import excerpt_of, own_records
 from canonry.records.usecases.corrections import Correction, correct_field
-from canonry.records.usecases.files import GivenFile
+from canonry.records.usecases.files import ROWS_MAX, GivenFile
 from canonry.records.usecases.identity import merge_records
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_source import ingest_records
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
-from canonry.records.usecases.services import ROWS_MAX
 from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
 from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound

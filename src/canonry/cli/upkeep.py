@@ -1,4 +1,4 @@
-"""Commands that maintain or move a store, such as `backup`, `verify` and `export`."""
+"""Commands that maintain, upgrade or move a store, such as `backup`, `verify` and `export`."""
 
 import asyncio
 import json
@@ -40,6 +40,11 @@ from canonry.values.provenance import Actor
 
 if TYPE_CHECKING:
     from canonry.app.backends.postgres import PlacedSpace
+
+
+from canonry.canon.upkeep.reread import Reread, reread_facts
+from canonry.cli.options import operator
+from canonry.narrative.toolset.canonizing import says
 
 
 @command("rebuild")
@@ -399,3 +404,52 @@ def _found(placed: "Sequence[PlacedSpace]", named: str) -> SpaceId:
         message = f"{len(found)} spaces have this name. Give one of their ids: {', '.join(found)}."
         raise InvalidInput("name.ambiguous", message, path="SPACE")
     return found[0]
+
+
+LISTED_MAX = 50
+
+
+@command("reread")
+async def reread(*, yes: bool, **given: Any) -> None:
+    """Record the statements in the words of facts that an older version accepted.
+
+    New claims are then compared with these facts, and items that they end no longer hold.
+    """
+    async with await open_kept_store(settings_from(given), existing=True) as store:
+        found = await reread_facts(store.canon, operator("canonry reread"), dry=not yes)
+    _print_reread(found)
+    if found and not yes:
+        click.echo("Nothing was changed. Add --yes to record the statements.")
+
+
+@command("upgrade")
+async def upgrade(*, target: Path, yes: bool, **given: Any) -> None:
+    """Back up the store into the new folder TARGET, then reread the facts of older versions.
+
+    The command lists the answers that will change, and asks before it changes them.
+    """
+    caller = operator("canonry upgrade")
+    async with await open_kept_store(settings_from(given), existing=True) as store:
+        found = await reread_facts(store.canon, caller, dry=True)
+        _print_reread(found)
+        if not found:
+            return
+        with progress("backing up") as told:
+            await store.upkeep.backup(target, told)
+        click.echo(f"backed up the store into {target}")
+        if yes or click.confirm("Record the statements now?"):
+            done = await reread_facts(store.canon, caller, dry=False)
+            click.echo(f"reread {sum(len(each.facts) for each in done)} facts")
+        else:
+            click.echo("Nothing was changed.")
+
+
+def _print_reread(found: Sequence[Reread]) -> None:
+    if not found:
+        click.echo("No fact waits: all of them carry their statements.")
+    for each in found:
+        click.echo(f"{each.space.name}: {len(each.facts)} facts wait, {len(each.ends)} items end")
+        for old, heir in each.ends[:LISTED_MAX]:
+            tell_line(f'  "{says(old)}" ends where "{says(heir)}" begins')
+        if len(each.ends) > LISTED_MAX:
+            click.echo(f"  and {len(each.ends) - LISTED_MAX} more")

@@ -8,8 +8,16 @@ from starlette.responses import JSONResponse, Response
 
 from canonry.inspector.doors import Refused, Visit
 from canonry.inspector.drawing import differences, has_asset
-from canonry.inspector.views.log import seen_differences, seen_graph, seen_health, seen_log
-from canonry.inspector.views.places import all_places, one_place, overview, search
+from canonry.inspector.views.places import (
+    all_places,
+    one_place,
+    overview,
+    search,
+    seen_differences,
+    seen_graph,
+    seen_health,
+    seen_log,
+)
 from canonry.inspector.views.queue import (
     PAGE,
     TURNS,

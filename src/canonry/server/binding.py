@@ -35,7 +35,7 @@ from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolse
 from canonry.log.ports.ledger import Ledger
 from canonry.models.outside_services import ASKED, ClientAnswer, ClientModel
 from canonry.records.ports.interpreter import FileHost
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices
 from canonry.server.greeting import NO_OBJECT, Handlers, RequestContext, greet
 from canonry.server.options import ServerOptions
 from canonry.values.errors import CanonryError, InvalidInput, NotSupported, Unavailable

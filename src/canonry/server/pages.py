@@ -19,8 +19,7 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.face import load_attribute
 from canonry.gateway.principal import Principal, require_complete
-from canonry.records.usecases.files import LinkedFile, open_link
-from canonry.records.usecases.services import BUCKET
+from canonry.records.usecases.files import BUCKET, LinkedFile, open_link
 from canonry.server.middleware import HostGuard
 from canonry.server.openapi import PREFIX
 from canonry.server.options import ServerOptions

@@ -9,7 +9,7 @@ import pytest
 
 from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
-from canonry.documents.readers.structured import MARKERS_MAX, TITLE_MAX, sections
+from canonry.documents.readers.reader import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
 from canonry.values.charsets import guessed
 from canonry.values.errors import InvalidInput

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.extraction.rules import interpret
-from canonry.documents.readers.structured import records_of, table_of
+from canonry.documents.readers.reader import records_of, table_of
 from canonry.records.domain.interpretations import Found, Interpretation
 from tests.adapters.readers.test_bank_formats import camt, entry, mt940, payments
 from tests.domain.extraction.papers import SCHEMAS, from_objects

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.documents.extraction.kinds import ibans_in, mails_in, phones_in, tax_ids_in
-from canonry.records.notation.parties import companions_of, named_in, parties_in, party_type
+from canonry.records.notation.labels import companions_of, named_in, parties_in, party_type
 
 NDA = (
     "by and between Harbor Analytics, Inc., a Delaware corporation with its principal place of "

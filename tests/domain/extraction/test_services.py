@@ -7,7 +7,7 @@ import pytest
 
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.extraction.rules import interpret
-from canonry.documents.readers.structured import records_of
+from canonry.documents.readers.reader import records_of
 from canonry.records.domain.interpretations import Interpretation
 from tests.domain.extraction.papers import SCHEMAS
 

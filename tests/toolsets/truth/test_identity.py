@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.records.notation.parties import names_a_payment
+from canonry.records.notation.labels import names_a_payment
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
 from canonry.records.usecases import asking as own_records
 from canonry.records.usecases import record_source
-from canonry.records.usecases.services import RecordTables
+from canonry.records.usecases.files import RecordTables
 from canonry.testing.worlds import HandClock, a_caller
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 

@@ -10,7 +10,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.values.policy import Policy, TruthPolicy
 from tests.toolsets.truth.furnished import NOTE

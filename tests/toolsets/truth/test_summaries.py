@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.records.domain.asking import Period
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
 TRANSACTION = {"entity_type": "transaction"}

@@ -8,7 +8,7 @@ from canonry.app.backends.servers import BesideServers, ServerStore, open_on_ser
 from canonry.app.filing import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.log.ports.world import Clock, Identities
-from canonry.records.usecases.services import Filing
+from canonry.records.usecases.files import Filing
 from canonry.stores.mongodb import MongoStore, open_store
 from canonry.values.policy import Policy
 

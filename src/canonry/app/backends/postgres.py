@@ -15,7 +15,7 @@ from canonry.canon.session.paging import every_item
 from canonry.canon.upkeep.logs import line_of
 from canonry.log.ports.world import Clock, Identities
 from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.records.usecases.services import Filing
+from canonry.records.usecases.files import Filing
 from canonry.stores.postgres import (
     MovedSpace,
     PostgresBlobs,

@@ -33,7 +33,7 @@ from canonry.readmodels.ports.view import (
     UpkeepProgress,
     Verification,
 )
-from canonry.records.usecases.services import Filing, RecordServices
+from canonry.records.usecases.files import Filing, RecordServices
 from canonry.stores.following.following import LOOKS_EVERY, Follower, Projector, SharedText, join
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId

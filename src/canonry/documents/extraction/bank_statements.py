@@ -1,14 +1,15 @@
-"""Bank statements: each line of a table becomes a transaction, with the dates of its file."""
+"""Bank statements and exports of payment services: each line of a table becomes a transaction."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
 
-from canonry.canon.ports.files import Cell, Table
+from canonry.canon.ports.files import Cell, Record, Table
 from canonry.documents.extraction.bank_columns import (
     DATES,
     SUMS,
@@ -26,6 +27,7 @@ from canonry.documents.extraction.bank_columns import (
 )
 from canonry.documents.extraction.kinds import TABLES, ibans_in
 from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake
+from canonry.documents.parsers.findings import Line, keep_rest, rows_of
 from canonry.records.domain.interpretations import Found, Unread
 from canonry.records.notation.labels import plain
 from canonry.records.notation.money import (
@@ -35,11 +37,12 @@ from canonry.records.notation.money import (
     kind_of,
     order_of_country,
 )
-from canonry.records.notation.named_invoices import invoices_in
 from canonry.records.notation.numbers import SeenNumber, currency_in
+from canonry.records.notation.settling import invoices_in
 from canonry.values.calendar_dates import DayOrder, order_in
+from canonry.values.data_files import read_toml
 from canonry.values.languages import columns_named, notion_of
-from canonry.values.texts_of_files import unread_beside
+from canonry.values.texts_of_files import first_at, leaves_of, left_over, unread_beside
 
 _LOOKED_AT: Final = 50
 _SEVERAL: Final = 3
@@ -374,3 +377,60 @@ def _notes(
     undated = sum(1 for row in left if _is_paid(columns, row))
     if undated:
         yield f"{undated} rows with an amount but without a date were read as totals."
+
+
+# Exports of payment services in JSON, by the declarations in `services.toml`.
+
+_TABLES: Final = read_toml(__package__, "services.toml")
+_EXPONENTS: Final = {c: int(n) for n, codes in _TABLES["minor"].items() for c in codes.split()}
+"""The decimals of currencies that have not two."""
+
+_NUMBER: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
+_MINOR: Final = re.compile(r"-?\d{1,18}")
+_SECONDS: Final = re.compile(r"\d{9,11}")
+_TIMES: Final = frozenset(_TABLES["names"]["times"].split())
+_SUMS: Final = frozenset(_TABLES["names"]["sums"].split())
+
+
+def of_services(records: Sequence[Record]) -> tuple[Sequence[Table], tuple[Record, ...]]:
+    """Return the payments among the objects of a service as a table, and the other objects."""
+    lines: list[Line] = []
+    others: list[Record] = []
+    for record in records:
+        own = record.fields
+        fits = (each for each in _TABLES["exports"].values() if _has(own, each["has"]))
+        if (export := next(fits, None)) is None:
+            others.append(record)
+            continue
+        said = [(path, _shown(own, export, path, text)) for path, text in leaves_of(own)]
+        cells: dict[str, Any] = first_at(said, export["columns"])
+        if kind := export.get("type"):
+            for path, text in left_over(said, tuple(cells.values())):
+                keep_rest(cells, path, text)
+            fields = {"entity_type": kind, **cells.pop("rest", {}), **cells}
+            others.append(Record(kind=f"object:{kind}", fields=fields))
+            continue
+        sums = [cells.pop("Amount"), dict(said).get(export.get("minus", ""), "0")]
+        if all(map(_NUMBER.fullmatch, sums)) and not isinstance(own["amount"], list):
+            amount, back = map(Decimal, sums)
+            cells["Amount"] = float((amount - back) * export.get("sign", 1))
+        if any(_has(own, each) for each in export.get("pending", ())):
+            cells["Status"] = "pending"
+        lines.append((cells | export.get("always", {}), said))
+    return [Table(rows=tuple(map(tuple, rows_of(lines))))] if lines else [], tuple(others)
+
+
+def _has(fields: Mapping[str, Any], wanted: str) -> bool:
+    """Tell whether an object has these members, some of them with a value, as `paid=True`."""
+    pairs = [each.partition("=") for each in wanted.split()]
+    return all(name in fields and (not sign or str(fields[name]) == v) for name, sign, v in pairs)
+
+
+def _shown(fields: Mapping[str, Any], export: Mapping[str, Any], path: str, text: str) -> str:
+    """Return a value as people write it: times as days, and sums in whole units."""
+    name, code = path.rpartition("/")[2], str(fields.get("currency", "")).upper()
+    if name in _TIMES and _SECONDS.fullmatch(text):
+        return datetime.fromtimestamp(int(text), UTC).date().isoformat()
+    if export.get("minor") and name in _SUMS and _MINOR.fullmatch(text):
+        return str(Decimal(text).scaleb(-_EXPONENTS.get(code, 2)))
+    return code if path == "currency" else text

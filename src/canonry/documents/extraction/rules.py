@@ -10,7 +10,7 @@ from itertools import chain, groupby, pairwise
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
-from canonry.documents.extraction.bank_statements import statement_of
+from canonry.documents.extraction.bank_statements import of_services, statement_of
 from canonry.documents.extraction.cards import (
     KINDS,
     of_address_book,
@@ -20,9 +20,16 @@ from canonry.documents.extraction.cards import (
     with_rest,
 )
 from canonry.documents.extraction.chats import of_chats, of_lines
-from canonry.documents.extraction.kinds import TABLES, Kind, heading_of, is_called_bill
-from canonry.documents.extraction.papers import documents_in, invoices_paid, type_of
-from canonry.documents.extraction.prose import document_of, mismatches
+from canonry.documents.extraction.kinds import (
+    TABLES,
+    Kind,
+    documents_in,
+    heading_of,
+    invoices_paid,
+    is_called_bill,
+    type_of,
+)
+from canonry.documents.extraction.prose import document_of, mismatches, till_of
 from canonry.documents.extraction.rows import (
     counted,
     of_records,
@@ -31,15 +38,12 @@ from canonry.documents.extraction.rows import (
     snake,
     type_of_list,
 )
-from canonry.documents.extraction.services import of_services
-from canonry.documents.extraction.tills import till_of
 from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
-from canonry.documents.readers.structured import FRONT
+from canonry.documents.readers.reader import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.records.domain.interpretations import Found, Interpretation, held
-from canonry.records.notation.labels import LabelledLine, lines_of, meaning, plain
+from canonry.records.notation.labels import LabelledLine, lines_of, meaning, parties_in, plain
 from canonry.records.notation.money import state_of
-from canonry.records.notation.parties import parties_in
 from canonry.values.texts_of_files import moment_of
 
 # Layout: find labels, values and tables by their positions on a page.

@@ -9,9 +9,15 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.notation.labels import LabelledLine, plain
+from canonry.records.notation.labels import (
+    LabelledLine,
+    is_name,
+    named_in,
+    parties_in,
+    party_type,
+    plain,
+)
 from canonry.records.notation.numbers import SeenNumber, currency_in, dollar_in, mark_in, number_in
-from canonry.records.notation.parties import is_name, named_in, parties_in, party_type
 from canonry.values.calendar_dates import DayOrder, SeenDate, date_in, dates_in, order_in
 from canonry.values.languages import languages, written_in
 

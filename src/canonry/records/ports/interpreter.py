@@ -46,7 +46,7 @@ class Interpreter(Protocol):
 
 
 class FileHost(Protocol):
-    """Serves links of `canonry.records.usecases.services` under an address that clients reach."""
+    """Serves links of `canonry.records.usecases.files` under an address that clients reach."""
 
     @abstractmethod
     async def address(self) -> str:

@@ -35,8 +35,8 @@ from canonry.records.notation.settling import (
     owed_on,
     shares_of,
 )
+from canonry.records.usecases.files import RecordServices, RecordTable
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
-from canonry.records.usecases.services import RecordServices, RecordTable
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.fields import revised
 from canonry.values.ids import SpaceId

@@ -37,9 +37,8 @@ from canonry.log.schemas.typed_records import (
 from canonry.records.domain.assertions import assertion_of
 from canonry.records.domain.interpretations import Found, require_record
 from canonry.records.domain.shown import shown_by
-from canonry.records.notation.labels import WrittenPlace, places_of
+from canonry.records.notation.labels import COMPANIONS, NAMED_BY, WrittenPlace, places_of
 from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
-from canonry.records.notation.parties import COMPANIONS, NAMED_BY
 from canonry.records.notation.settling import INVOICE, PAYERS
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named

@@ -38,9 +38,8 @@ from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
 from canonry.records.domain.interpretations import FIELDS_MAX, Found
-from canonry.records.notation.named_invoices import with_named_invoices
-from canonry.records.notation.parties import NAMED_BY, companions_of
-from canonry.records.notation.settling import INVOICE, PAYERS
+from canonry.records.notation.labels import NAMED_BY, companions_of
+from canonry.records.notation.settling import INVOICE, PAYERS, with_named_invoices
 from canonry.records.usecases.schemas import next_version, schemas_in_force
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, RunId, SourceId, SpaceId

@@ -44,7 +44,7 @@ from canonry.readmodels.timeline import (
     laid_together,
 )
 from canonry.records.domain.shown import foreseen
-from canonry.records.notation.parties import COMPANIONS, NAMED_BY, companions_of
+from canonry.records.notation.labels import COMPANIONS, NAMED_BY, companions_of
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
 from canonry.values.fields import revised
 from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id

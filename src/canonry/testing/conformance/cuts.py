@@ -18,7 +18,7 @@ from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome
 from canonry.log.ports.ledger import Ledger, LocalFile, LocalFiles
-from canonry.records.usecases.services import RecordServices
+from canonry.records.usecases.files import RecordServices
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.worlds import a_caller
 from canonry.values.errors import Unavailable
