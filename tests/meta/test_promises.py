@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from canonry.testing import conformance
-from canonry.testing.conformance import REQUIREMENTS, proved_by
+from canonry.testing.conformance import REQUIREMENTS, cases, proved_by
 from canonry.testing.conformance.kit import REASONS
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +49,12 @@ def test_every_test_of_the_kit_proves_a_promise() -> None:
     unbound = [name for name, _, ids in proofs() if not ids]
 
     assert [name for name in unbound if not name.endswith("contract_is_not_weakened")] == []
+
+
+def test_every_declared_case_is_played() -> None:
+    played = {next(iter(ids)) for _, test, ids in proofs() if test.__module__ == cases.__name__}
+
+    assert played == cases.CASES.keys()
 
 
 def test_every_promise_says_why_it_is_made() -> None:

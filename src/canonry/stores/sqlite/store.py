@@ -33,7 +33,7 @@ from canonry.stores.sqlite.records import Stored
 from canonry.stores.sqlite.rows import number, pack_keys
 from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
 from canonry.stores.sqlite.text import SqliteText, index_waiting
-from canonry.stores.sqlite.views import BATCH, fold_all
+from canonry.stores.sqlite.views import BATCH, fetch_on_loop, fold_all
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
 APPLICATION_ID: Final = 0x43414E4F
@@ -233,11 +233,7 @@ async def open_store(
     """
     turnstile = await asyncio.to_thread(_claimed, folder)
     path = folder / FILE
-    loop = asyncio.get_running_loop()
-
-    def fetch(digest: str) -> bytes:
-        return asyncio.run_coroutine_threadsafe(blobs.get(digest), loop).result()
-
+    fetch = fetch_on_loop(blobs)
     try:
         writer = await asyncio.to_thread(lambda: _prepared(path, turnstile, durability, vfs, fetch))
     except BaseException:

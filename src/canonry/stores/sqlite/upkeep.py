@@ -37,7 +37,7 @@ from canonry.stores.sqlite.store import (
 )
 from canonry.stores.sqlite.text import index_waiting
 from canonry.stores.sqlite.verification import verify_store
-from canonry.stores.sqlite.views import Fetch, fold_all
+from canonry.stores.sqlite.views import Fetch, fetch_on_loop, fold_all
 from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, SECOND, Instant, render_instant
@@ -118,7 +118,7 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
-        fetch, tell, way = self._fetch(), on_loop(told), self.way
+        fetch, tell, way = fetch_on_loop(self.blobs), on_loop(told), self.way
         return await asyncio.to_thread(lambda: verify_store(self.path, fetch, tell, way=way))
 
     @override
@@ -171,15 +171,6 @@ class LookingUpkeep(Upkeep):
         except Unavailable:
             told["integrity"] = "not known, because the file is large; run `canonry verify`"
         return told
-
-    def _fetch(self) -> Callable[[str], bytes]:
-        """Return a function that reads a blob from a thread while the event loop continues."""
-        loop = asyncio.get_running_loop()
-
-        def fetch(digest: str) -> bytes:
-            return asyncio.run_coroutine_threadsafe(self.blobs.get(digest), loop).result()
-
-        return fetch
 
 
 def on_loop(told: UpkeepProgress) -> UpkeepProgress:
@@ -265,7 +256,7 @@ class SqliteUpkeep(LookingUpkeep):
 
     @override
     async def rebuild(self, told: UpkeepProgress) -> int:
-        fetch, tell, store = self._fetch(), on_loop(told), self._store
+        fetch, tell, store = fetch_on_loop(self.blobs), on_loop(told), self._store
         with scratch_beside(store.path) as db:
             purged = purges(db)
             last = await asyncio.to_thread(lambda: _fold_aside(db, fetch, tell))
@@ -277,7 +268,7 @@ class SqliteUpkeep(LookingUpkeep):
 
     @override
     async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
-        fetch, store = self._fetch(), self._store
+        fetch, store = fetch_on_loop(self.blobs), self._store
         with scratch_beside(store.path) as db:
             wanted = frozenset(targets)
             erasure = StoreErasure(db=db, space=space, targets=wanted, fetch=fetch)

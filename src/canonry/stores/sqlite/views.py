@@ -1,5 +1,6 @@
 """Views in SQLite: folding commits into them, and passages into the word index."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
 from canonry.log.observing import BESIDE_ROUNDS, beside
+from canonry.log.ports.ledger import Blobs
 from canonry.log.sealing import Sealed, require_unaltered, unseal
 from canonry.readmodels.listing import UNCOUNTED, List, difference
 from canonry.readmodels.passages import Collection, Passage, is_searched, passages_of
@@ -318,6 +320,12 @@ PAGE: Final = 200
 
 Fetch = Callable[[str], bytes]
 """Returns the bytes of a blob by its digest."""
+
+
+def fetch_on_loop(blobs: Blobs) -> Fetch:
+    """Return a function that reads a blob from a thread while the event loop continues."""
+    loop = asyncio.get_running_loop()
+    return lambda digest: asyncio.run_coroutine_threadsafe(blobs.get(digest), loop).result()
 
 
 class Folder:

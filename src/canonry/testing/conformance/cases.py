@@ -22,13 +22,15 @@ from canonry.values.ids import Space
 from canonry.values.json_values import decode_json, encode_json, read_value
 from canonry.values.moments import DAY
 
-_CASES: Final = tomllib.loads(files(__package__).joinpath("cases.toml").read_text("utf-8"))
+CASES: Final = tomllib.loads(files(__package__).joinpath("cases.toml").read_text("utf-8"))
+"""The steps of each declared promise."""
+
 _PORTS: Final = {"state": State, "documents": Documents, "places": Places, "text": Text}
 
 
 def declared(promise: str) -> Callable[[Contract, Backend], Awaitable[None]]:
     """Return the test of a promise from its case in `cases.toml`, which describes the steps."""
-    case = _CASES[promise]
+    case = CASES[promise]
 
     async def test(_: Contract, backend: Backend) -> None:
         here = Scribe(backend.canon), MIDDLE_EARTH
