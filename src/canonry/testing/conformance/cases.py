@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from importlib.resources import files
+from operator import attrgetter
 from typing import Any, Final, get_type_hints
 
 from canonry.log import entries as log
@@ -24,7 +25,7 @@ from canonry.values.moments import DAY
 
 CASES: Final = tomllib.loads(files(__package__).joinpath("cases.toml").read_text("utf-8"))
 """The steps of each declared promise."""
-
+_owner: Final = attrgetter("id", "entity_type", "members", "borne")
 _PORTS: Final = {"state": State, "documents": Documents, "places": Places, "text": Text}
 
 
@@ -109,10 +110,6 @@ async def _require_alike(
     assert owners == {
         key: ([_owner(b) for b in page.items], page.total) for key, page in bearers.items()
     }
-
-
-def _owner(each: Any) -> tuple[Any, ...]:
-    return each.id, each.entity_type, each.members, each.borne
 
 
 def _ids_in(answer: Any) -> Any:
