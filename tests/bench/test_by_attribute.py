@@ -352,7 +352,7 @@ def test_a_known_name_is_a_name_whatever_word_it_looks_like() -> None:
 
 
 def test_a_word_of_change_ends_a_value() -> None:
-    [member] = _read("Ana is a member of the Red Band")
+    member, *_ = _read("Ana is a member of the Red Band")
     [left] = _read("Ana is no longer a member of the Red Band")
 
     clash = conflict(member, left)

@@ -24,7 +24,7 @@ from canonry.canon.session.lookup import account_of
 from canonry.canon.session.narrowing import there_then
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Reply
-from canonry.language.reading.reading import require_days, time_said_in
+from canonry.language.reading.reading import read_statements, require_days, said_by, time_said_in
 from canonry.language.texts.stems import is_part_of, stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -204,6 +204,11 @@ class ClaimReading:
         own = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
         evidence = own or self.cited.evidence or getattr(wrong, "evidence", ())
         played = {EvidenceKind.TURN, EvidenceKind.SCENE} & {each.kind for each in evidence}
+        said = read_statements(claim["says"], {}) if kind == "fact" else ()
+        if len([*said_by("", said)]) < len(said) and "actor_ids" not in content:  # it speaks of I
+            cited = (await sight.things(each.ref for each in evidence)).values()
+            speakers = {one.entity_id for one in cited if isinstance(one, Turn)} - {None}
+            content |= {"actor_ids": [*speakers]} if len(speakers) == 1 else {}
         if kind in _ABOUT and not played and self.desk.calendar is GREGORIAN:
             now = RoughTime(start=self.desk.canon.clock.now())
             words = time_said_in(claim["says"], now, path=f"{path}/says")
@@ -364,7 +369,7 @@ async def values_corrected(
         name = _SAYS.get(claim["field"], claim["field"])
         known = {**properties_of(entity), NAME: entity.name}
         values = [claim["value"], *([known[name]] if known.get(name) else [])]
-        texts = [cut(_written(each), full=False) for each in values]
+        texts = [cut(_written(each), full=False).rstrip(".") for each in values]
         told = " instead of ".join(dict.fromkeys(texts))
         said[n] = f"{entity.name}'s {name.replace('_', ' ')}: {told}."
     return said

@@ -271,7 +271,7 @@ class SliceView:
     It shows the items that `viewer` may see, by default public ones.
     """
 
-    __slots__ = ("_referred", "_slice", "policy", "read", "said", "viewer", "wanted")
+    __slots__ = ("_referred", "_slice", "policy", "read", "said", "space", "viewer", "wanted")
 
     def __init__(self, known: Slice, policy: Policy, viewer: Viewer = ANYBODY) -> None:
         """Start a view with nothing read."""
@@ -280,7 +280,7 @@ class SliceView:
         self._referred: dict[Reference, Thing | None] = {}
         self.said: dict[int, tuple[object, tuple[Statement, ...]]] = {}
         """The statements of each content that was read, by the identity of the content."""
-        self.policy = policy
+        self.policy, self.space = policy, known.space
         self.read: set[str] = set()
         self.wanted: set[Lookup] = set()
 

@@ -32,8 +32,8 @@ from canonry.canon.judging.state_tags import (
     together,
 )
 from canonry.language.reading.figures import measure_of
-from canonry.language.reading.forms import ANYBODY
-from canonry.language.reading.reading import READER, read_quantity, read_statements
+from canonry.language.reading.forms import ANYBODY, SPEAKER
+from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
 from canonry.language.reading.times import is_recurring
 from canonry.language.texts.stems import is_part_of, terms_of, words_of_name
 from canonry.log.entries import Entry, FactRead
@@ -50,7 +50,7 @@ from canonry.values.attributes.table import (
     statement_of_tag,
 )
 from canonry.values.fields import Reference
-from canonry.values.ids import EntityId, FactId, NewId, is_uuid
+from canonry.values.ids import EntityId, FactId, NewId, Space, SpaceKind, is_uuid
 from canonry.values.moments import Instant, Moment, same_scene, time_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
@@ -140,14 +140,19 @@ def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
         case FactContent():
             found = [view.entity(reference) for reference in content.involved]
             entities = list({one.id: one for one in found if one is not None}.values())
-            return statements_of_fact(content.statement, content.properties, entities, view)
+            by = view.entity(content.actors[0]) if len(content.actors) == 1 else None
+            return statements_of_fact(content.statement, content.properties, entities, view, by)
         case RelationshipContent():
             start, end = view.entity(content.from_entity), view.entity(content.to_entity)
             if start is None or end is None:
                 return ()
             kind = relation_type(content.rel_type)
             said = statement_of_relation(kind.name, start.id, end.id)
-            return (said, *implied_by(said))
+            noun = kind.name.removesuffix("_OF").casefold().replace("_", " ")
+            worded = kind.name.endswith("_OF") and said.attribute.startswith("relation:")
+            text = f"Ana is a {noun} of Bo." if worded else ""  # as BROTHER_OF says in words
+            more = read_statements(text, {"Ana": start.id, "Bo": end.id})
+            return (said, *implied_by(said), *more)
         case StateChangeContent():
             entity = view.entity(content.entity)
             if entity is None:
@@ -161,9 +166,16 @@ def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
 
 
 def statements_of_fact(
-    statement: str, properties: Mapping[str, Any], entities: Iterable[Entity], view: SliceView
+    statement: str,
+    properties: Mapping[str, Any],
+    entities: Iterable[Entity],
+    view: SliceView,
+    by: Entity | None = None,
 ) -> tuple[Statement, ...]:
-    """Return what a fact says by its words and by its properties."""
+    """Return what a fact says by its words and by its properties.
+
+    `I` is the speaker `by`, and the owner in an account; in other facts nothing is said of it.
+    """
     about = tuple(entities)
     if {"tag", "holds"} <= properties.keys():
         tags = (str(properties["tag"]),)
@@ -175,7 +187,12 @@ def statements_of_fact(
     named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}
     sole = {str(one.id) for one in about} - named  # a pronoun at the beginning means this one
     said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
-    return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
+    told = tuple(said_by("", said))
+    if len(told) < len(said):
+        space = view.thing(view.space)
+        owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
+        told = tuple(said_by(by.id if by else SPEAKER if owned else "", said))
+    return tuple(dict.fromkeys((*told, *statements_of_properties(others, about))))
 
 
 def reading_of(

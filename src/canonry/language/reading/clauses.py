@@ -207,14 +207,15 @@ def _phrases(
     Possessives refer to the subject `own`, and pronouns to the one `before`. With `states` a
     preposition at the end is a state: `the light is on`.
     """
-    found: list[tuple[str, list[Token]]] = [("", [])]
+    found, last = [("", list[Token]())], len(tokens) - 1
     for at, token in enumerate(tokens):
         meaning = words.words.get(token.text, "")
         role = words.prepositions.get(token.text, "")
         number = at + 1 < len(tokens) and is_number(tokens[at + 1].text, words)
         if (token.text in words.bounds and number) or (states and len(tokens) == 1):
             role = ""
-        if words.is_manner(token.text) and at in {0, len(tokens) - 1}:
+        again = at and words.has("renewed", token.text)
+        if (words.is_manner(token.text) and at in {0, last}) or (again and at == last):
             continue
         following = tokens[at + 1].text if at + 1 < len(tokens) else ""
         if meaning == "but" and words.words.get(following) in _DETERMINERS:

@@ -53,6 +53,8 @@ def _of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     elif tied and names and not objects[0].noun:
         if not tied.startswith("role:") or len(objects) == 1:
             yield from (_tied(tied, subject.owner, one) for one in names)
+            for one in names:
+                yield from _kind_of(clause, one, subject)
         if unique:  # her eldest son
             yield say(*unique, str(names[0].value))
     elif names and len(objects) == len(subject.words) == 1 and words.has("roles", subject.noun):
@@ -93,11 +95,22 @@ def _bond(clause: Clause, subject: Nominal, one: Nominal, tie: str) -> Iterator[
         yield say(*rank, str(subject.value))
     tied = _tied(tie, one.owner, subject)
     yield replace(tied, holds=tied.holds and not one.negative)
+    yield from _kind_of(clause, subject, one)
     kin = clause.words.counted.get(one.noun)
     if kin and not (one.negative or clause.group.negative or clause.group.ended):
         yield say(str(subject.value), f"has:{kin}", PHRASE + kin, implied=True)
     if not tie.startswith("<") or attribute(tie[1:]).bond:
         yield from owning(clause, one)
+
+
+def _kind_of(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[Statement]:
+    """Yield what somebody is of an owner, whom others can be beside them, unless it is the only."""
+    others = clause.words.has("roles", one.noun) or " " in one.owner
+    if others or one.negative or subject.negative or clause.group.negative or clause.group.ended:
+        return
+    sole = "sole" if one.quantifier == "only" and len(one.words) == 1 else ""
+    value = f"{PHRASE}{one.noun} of:{one.owner}"
+    yield say(str(subject.value), f"is:{one.noun}", value, quantifier=sole, implied=True)
 
 
 def _unique(one: Nominal, words: WordTable) -> tuple[str, str] | None:

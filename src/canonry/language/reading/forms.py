@@ -12,6 +12,7 @@ from canonry.values.statements import Modality, Quantity, Statement
 
 ANYBODY: Final = "~anybody"
 WE: Final = "~we"
+SPEAKER: Final = "~me"
 
 _NOTHING: Final = frozenset({UNREAD, ANYBODY})
 _TIME_ROLES: Final = frozenset({"in", "since", "on", "until", "when", "for", "by", "at"})

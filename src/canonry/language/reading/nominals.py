@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from canonry.language.reading.figures import UNREAD, number_of, quantity_of, text_of
-from canonry.language.reading.forms import ANYBODY, WE, Nominal, UnreadClause
+from canonry.language.reading.forms import ANYBODY, SPEAKER, WE, Nominal, UnreadClause
 from canonry.language.reading.tokens import Token, WordTable, noun_of
 from canonry.values.statements import PHRASE, Quantity
 
@@ -103,12 +103,12 @@ class _NominalReader:
         if meaning in {"anybody", "nobody"}:
             self.negative = self.negative or meaning == "nobody"
             self.names.append(ANYBODY)
-        elif meaning == "my":
-            self.owner, self.definite = self.own, True
+        elif meaning == "my" or self.words.has("mine", text):
+            self.owner, self.definite = self.own if meaning == "my" else SPEAKER, True
         elif meaning == "he":
             self.names.append(self.before)
-        elif self.words.has("ours", text):
-            self.names.append(WE)
+        elif self.words.has("ours", text) or self.words.has("speaker", text):
+            self.names.append(WE if self.words.has("ours", text) else SPEAKER)
         elif meaning in _UNREAD_WORDS:
             raise UnreadClause
         elif meaning == "adverb" and self.names and not self.heads:  # knows Bo well
@@ -200,7 +200,8 @@ class _NominalReader:
         marks = [f"no:{mark}" if self.words.has("ordinals", mark) else mark for mark in marks]
         marks += [f"name:{one.removeprefix(PHRASE)}" for one in names]
         marks += [f"no:{self.label}"] if self.label else []
-        plain = self.owner.startswith(PHRASE) and " " not in self.owner  # the kitchen's, kitchen
+        told = self.owner != SPEAKER and " " not in self.owner
+        plain = told and self.owner.startswith(PHRASE)  # the kitchen's, kitchen
         if self.owner:
             marks.append(self.owner.removeprefix(PHRASE) if plain else f"of:{self.owner}")
         marks.sort(key=lambda mark: (":" in mark, mark))

@@ -1,14 +1,15 @@
 """The reader of statements: one engine, and a table of words for each language."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final
 
 from canonry.language.reading.clauses import read_clause
 from canonry.language.reading.figures import state_in
-from canonry.language.reading.forms import UnreadClause
+from canonry.language.reading.forms import SPEAKER, UnreadClause
 from canonry.language.reading.nominals import read_nominal
 from canonry.language.reading.orders import ordered
 from canonry.language.reading.times import parts_of
@@ -39,6 +40,7 @@ _TIME_MAX: Final = 5
 _CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
 """The modalities of statements that may be stored."""
 
+_SPEAKER: Final = re.compile(rf"{SPEAKER}(?!\w)")
 _TERM: Final = re.compile(r"[^\W\d_]+(?=')'?|[^\W\d_]+")
 
 _SUBJECT_MAX: Final = 7
@@ -47,7 +49,7 @@ _SUBJECT_MAX: Final = 7
 _SAYING_MAX: Final = 6
 """How many words from a comma on can name the one who says a sentence."""
 
-_SUBJECT_STARTS: Final = frozenset({"he", "nobody", "anybody", "the", "my", "no", "only"})
+_SUBJECT_STARTS: Final = frozenset({"he", "i", "nobody", "anybody", "the", "my", "no", "only"})
 """The meanings of words that begin a new subject."""
 
 _TABLES: Final = ("en", "de", "fr", "es")
@@ -79,10 +81,25 @@ def _read(
                 replace(one, attribute=f"{condition}{one.attribute}")
                 for one in read_clause(clause, words, before)
             ]
+            read += [born for one in read for born in _birth_year(one)]
             found |= dict.fromkeys(one for one in read if one.modality in _CLEAR)
             known = clause[0].name if clause else ""
             before = next((one.subject for one in read if not one.implied), known or before)
     return tuple(dict.fromkeys(map(partial(_one_of_several, tuple(found)), found)))
+
+
+def _birth_year(said: Statement) -> Iterator[Statement]:
+    """Yield the year of a date of birth, or the years of birth that an age in a year leaves."""
+    told = {"age": said.when, "birth_date": str(said.value)}.get(said.attribute, "")
+    year = parts_of(told).get("y", "")
+    if year.isdecimal() and said.holds and said.phase is not Phase.ENDS:
+        value = Quantity(low=int(year), high=int(year))
+        if isinstance(said.value, Quantity):  # in months; the birthday can be still to come
+            low, high = (
+                round(int(year) - each / 12, 3) for each in (said.value.high, said.value.low)
+            )
+            value = Quantity(low=low - 1, high=high, about=said.value.about)
+        yield replace(said, attribute="birth_year", value=value, when="", implied=True)
 
 
 def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement:
@@ -99,6 +116,15 @@ def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement
         return replace(said, quantifier="some")
     sole = [one.quantifier for one in like if one.value == said.value]
     return replace(said, quantifier="some") if "sole" in sole and len(sole) > 1 else said
+
+
+def said_by(speaker: str, said: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements with `I` as the speaker; without one, leave out those that have it."""
+    for one in said:
+        told = json.dumps(one.to_json())
+        named = _SPEAKER.sub(speaker, told)
+        if speaker or named == told:
+            yield Statement.from_json(json.loads(named))
 
 
 def tense_of(text: str) -> int:
