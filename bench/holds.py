@@ -1,13 +1,15 @@
 """Run `python -m bench.holds --seeds 0-99`: plots of what holds, told to two servers of one store.
 
 Each call goes to either server by chance. Every reading is compared with the model of what holds.
-Prints how many plots and readings there were, and the first disagreement with its seed.
+Prints how many plots and readings of each kind there were, how many disagree by attribute and by
+what differs first, and the first disagreement with its seed.
 """
 
 import argparse
 import asyncio
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,7 +28,8 @@ from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
 from canonry.testing.worlds import HandClock
 from tests.campaign.holds_play import Told
-from tests.campaign.test_holds_campaigns import ATTRIBUTES, draw_dated
+from tests.campaign.holds_plots import TABLE
+from tests.campaign.holds_told import AGREED, ATTRIBUTES, KINDS, draw_told
 from tests.toolsets.canon.kit import Desk
 
 
@@ -63,33 +66,59 @@ async def two_servers(seed: int) -> AsyncIterator[TwoServers]:
                 await each.close()
 
 
-async def told(seeds: range) -> tuple[int, int, list[str]]:
-    """Tell a plot of each attribute for each seed; return plots, readings and disagreements."""
-    plots, readings, wrong = 0, 0, list[str]()
+@dataclass
+class Counted:
+    """How many plots of one kind were told, and how many disagree by attribute."""
+
+    plots: int = 0
+    readings: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        by_class = "".join(f"\n    {count} x {what}" for what, count in self.wrong.most_common())
+        return (
+            f"{self.plots} plots, {self.readings} readings, {self.wrong.total()} disagree{by_class}"
+        )
+
+
+async def tell_plot(seed: int, kind: str, attributes: str, counted: Counted) -> str:
+    """Tell a plot, and count it; return its disagreement, if there is one."""
+    plot, secrets = draw_told(seed, attributes, KINDS[kind]), KINDS[kind].secrets
+    async with two_servers(seed) as desk:
+        one = Told(plot=plot, random=Random(seed), desk=desk, secrets=secrets)  # noqa: S311
+        await one.tell()
+    counted.plots, counted.readings = counted.plots + 1, counted.readings + one.checks
+    if not one.wrong:
+        return ""
+    what = one.wrong[0] if one.wrong[0].startswith("verdict") else "another reading"
+    counted.wrong[f"{attributes}: {what}"] += 1
+    return "\n".join((f"seed {seed}, {kind}, {attributes}", *one.trail, *one.wrong[:3]))
+
+
+async def tell_plots(seeds: range, kinds: Sequence[str]) -> tuple[dict[str, Counted], list[str]]:
+    """Tell a plot of each attribute for each seed; the kinds take turns."""
+    found, wrong = {kind: Counted() for kind in kinds}, list[str]()
     for seed in seeds:
-        for attribute in ATTRIBUTES:
-            plot = draw_dated(seed, attribute, scenes=seed % 3 > 0, timeless=seed % 3 > 1)
-            async with two_servers(seed) as desk:
-                one = Told(plot=plot, random=Random(seed), desk=desk)  # noqa: S311
-                await one.tell()
-            plots, readings = plots + 1, readings + one.checks
-            if one.wrong:
-                wrong.append("\n".join((f"seed {seed}, {attribute}", *one.trail, *one.wrong[:3])))
-    return plots, readings, wrong
+        kind = kinds[seed % len(kinds)]
+        for attributes in ATTRIBUTES:
+            if not (KINDS[kind].secrets and TABLE[attributes.partition("/")[0]].fixed):
+                wrong.append(await tell_plot(seed, kind, attributes, found[kind]))
+    return found, list(filter(None, wrong))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tell the plots; exit code 1 where tools and model disagree."""
     parser = argparse.ArgumentParser(prog="python -m bench.holds", description=__doc__)
     parser.add_argument("--seeds", default="0-9", metavar="A-B", help="the first and the last")
+    parser.add_argument("--kinds", nargs="+", default=[*AGREED], choices=[*KINDS])
     chosen = parser.parse_args(arguments)
     first, _dash, last = chosen.seeds.partition("-")
     began = time.perf_counter()
-    plots, readings, wrong = asyncio.run(told(range(int(first), int(last or first) + 1)))
-    sys.stdout.write(
-        f"seeds {chosen.seeds}: {plots} plots, {readings} readings, {len(wrong)} plots disagree,"
-        f" {time.perf_counter() - began:.0f} s\n" + "\n".join(wrong[:1]) + "\n"
-    )
+    seeds = range(int(first), int(last or first) + 1)
+    found, wrong = asyncio.run(tell_plots(seeds, chosen.kinds))
+    rows = [f"{kind}: {counted}" for kind, counted in found.items()]
+    seconds = f"seeds {chosen.seeds}: {time.perf_counter() - began:.0f} s"
+    sys.stdout.write("\n".join((seconds, *rows, *wrong[:1])) + "\n")
     return int(bool(wrong))
 
 

@@ -163,7 +163,7 @@ class View:
                 one = self.table[entry.attribute]
                 own = self.reached(n, entry, keys)
                 clock, story_place = keys[entry.scene][:2] if entry.scene else own
-                if entry.corrects in keys and not entry.span and not entry.scene:
+                if entry.corrects in keys and not entry.span:
                     clock, story_place, _ = keys[entry.corrects]
                 if entry.span:
                     clock = place_span(entry.span, clock)

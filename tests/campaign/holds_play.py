@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from tests.campaign.holds_model import KEEPER, Retraction, Scene, Statement, View
+from tests.campaign.holds_model import KEEPER, Identity, Retraction, Scene, Statement, View
 from tests.campaign.holds_plots import (
     GUILDS,
     PEOPLE,
@@ -73,37 +73,47 @@ def an(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
+RELATIONS = {
+    "place": "LOCATED_IN",
+    "spouse": "MARRIED_TO",
+    "member": "MEMBER_OF",
+    "birthplace": "BORN_IN",
+}
+NOT_SO = {"planned": "It is planned that ", "unreal": "Di dreamt that "}
+
+
 def forms(one: Statement) -> list[Form]:
     """The claims that say a statement."""
-    value = one.value.removeprefix("@")
-    found = [is_sentence(one.subject, words, value) for words in sentences(one)]
-    if not one.positive:
+    value, before = one.value.removeprefix("@"), NOT_SO.get(one.modality, "")
+    found = [is_sentence(one.subject, before + words, value) for words in sentences(one)]
+    if not one.positive or before:
         return found
     match one.attribute:
         case "place" if one.value.startswith("@"):
             found.append(relation(value, "CARRIES", one.subject))
-        case "place":
-            found.append(relation(one.subject, "LOCATED_IN", value))
-        case "spouse":
-            found.append(relation(one.subject, "MARRIED_TO", value))
         case "owner":
             found.append(relation(value, "OWNS", one.subject))
-        case "member":
-            found.append(relation(one.subject, "MEMBER_OF", value))
-        case "birthplace":
-            found.append(relation(one.subject, "BORN_IN", value))
-        case "stance:Bo" if value in ("ally", "enemy"):
+        case "stance:Bo":
             found.append(relation(one.subject, f"{value.upper()}_OF", "Bo"))
         case "life" | "lid":
             found.append({"kind": "state", "of": one.subject, "tags": [value]})
+        case attribute if attribute in RELATIONS:
+            found.append(relation(one.subject, RELATIONS[attribute], value))
         case _:
             pass
     return found
 
 
-def says_change(form: Form) -> bool:
-    """Tell whether a claim is in a word of change, which ends another value of its own moment."""
+def says_change(one: Statement, form: Form) -> bool:
+    """Tell whether a claim is in a word of change, or of a state, which are changes by nature.
+
+    A change ends another value of its own moment.
+    """
+    if one.positive and one.attribute in ("life", "lid"):
+        return True
     words = frozenset(str(form.get("says", "")).split())
+    if "longer" in words:
+        return True
     return "is" not in words and not words.isdisjoint(("married", "joined", "left", "divorced"))
 
 
@@ -121,8 +131,11 @@ class Told:
     items: dict[str, str] = field(default_factory=dict)
     said: dict[str, list[Statement]] = field(default_factory=dict)
     waiting: dict[str, str] = field(default_factory=dict)
+    last: dict[str, str] = field(default_factory=dict)
     trail: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    words: dict[str, Statement] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
     checks: int = 0
 
     async def begin(self) -> None:
@@ -146,7 +159,10 @@ class Told:
                 await self.open_scene(step)
             elif isinstance(step, Retraction):
                 await self.retract(step)
+            elif isinstance(step, Identity):
+                await self.identify(step)
             log = play(tuple(self.done)).log
+            self.apart |= {each for each in self.said if not self.is_whole(each, View(TABLE, log))}
             for reader, desk in {"": self.desk, **self.desks}.items():
                 viewer = frozenset({reader}) if reader else KEEPER
                 if not self.wrong:
@@ -165,8 +181,15 @@ class Told:
         self.turns[scene.id] = reply["turns"][0]["id"]
 
     async def claim(self, step: Claim) -> None:
-        form = dict(self.random.choice(forms(step.statement)))
-        one = replace(step.statement, change=says_change(form))
+        one = self.of_kept(step.statement)
+        form = dict(self.random.choice(self.forms_now(one)))
+        one = replace(one, change=says_change(one, form))
+        wrong = self.items.get(step.replaces)
+        stands = View(TABLE, play(tuple(self.done)).log).stands(step.replaces)
+        if wrong is None or not stands or len(self.said[wrong]) > 1:
+            step = replace(step, replaces="")
+        elif step.replaces:
+            form |= {"replaces": wrong, "reason": "It was wrong."}
         self.done.append(replace(step, statement=one))
         played = play(tuple(self.done))
         if one.audience:
@@ -191,19 +214,86 @@ class Told:
         if outcome != shown:
             self.wrong.append(f"verdict: model {outcome}, tools {shown}")
 
+    def of_kept(self, one: Statement) -> Statement:
+        """A statement of merged people by the name of the one that was kept."""
+        view = View(TABLE, play(tuple(self.done)).log)
+        return replace(one, subject=view.root(one.subject), value=view.root(one.value))
+
+    def forms_now(self, one: Statement) -> list[Form]:
+        """The claims that say a statement where the model and the tools read it alike.
+
+        A second relation in one scene is a change for the tools, where words contradict. The past
+        tense without a time may tell of the life of somebody who is dead now.
+        """
+        told = [step.statement for step in self.done if isinstance(step, Claim)]
+        second = one.scene and any(
+            (each.scene, each.attribute) == (one.scene, one.attribute) for each in told
+        )
+        past = one.span is None and any(each.attribute == "life" for each in told)
+        left = [form for form in forms(one) if not second or form["kind"] != "relation"]
+        tense = {"joined", "married"} if past else set[str]()
+        plain = [each for each in left if tense.isdisjoint(str(each.get("says", "")).split())]
+        return plain or left
+
+    async def identify(self, step: Identity) -> None:
+        """Merge two people, or separate them."""
+        self.trail.append(str(step))
+        self.done.append(step)
+        asked = {"verdict": "merge" if step.same else "separate"}
+        names = [step.kept, step.other] if step.same else [step.other]
+        self.note_judged(await self.desk.call("decide", of=names, reason="So it is.", **asked))
+
+    async def take_back(self, step: Retraction) -> None:
+        """Undo the last retraction, if there was one that let no other claim become canon.
+
+        The tools would take that claim back too, and let it wait again.
+        """
+        gone = [one for one in self.done if isinstance(one, Retraction)]
+        gone = [one for one in gone if one.id.partition(":")[0] == step.target]
+        if gone and self.last:
+            self.trail.append(f"{step.id}: undo")
+            self.done += [Retraction(id=f"{step.id}:{one.target}", target=one.id) for one in gone]
+            self.note_judged(await self.desk.call("decide", verdict="undo", reason="No."))
+            self.items |= self.last
+            for claim, item in self.last.items():
+                told = next(
+                    c.statement
+                    for c in self.done
+                    if isinstance(c, Claim) and c.statement.id == claim
+                )
+                self.said.setdefault(item, []).append(told)
+
+    def is_whole(self, item: str, view: View) -> bool:
+        """Tell whether all that was told of an item is of one time, so that it is one row."""
+        told = self.said[item]
+        ids, one = {each.id for each in told}, told[0]
+        stretches = view.holds(one.subject, one.attribute) if len(told) > 1 else []
+        return len(told) == 1 or any(ids <= {*stretch.ids} for stretch in stretches)
+
     async def retract(self, step: Retraction) -> None:
         """Retract an item with all that was told of it, if nothing has retracted it yet."""
+        if step.target.startswith("r"):
+            await self.take_back(step)
+            return
         item = self.items.get(step.target)
-        if item is None or not View(TABLE, play(tuple(self.done)).log).stands(step.target):
+        if (
+            item is None
+            or item in self.apart
+            or not View(TABLE, play(tuple(self.done)).log).stands(step.target)
+        ):
             return
         told = [claim for claim, made in self.items.items() if made == item]
         self.trail.append(f"{step.id}: retract {told}")
+        self.last = dict.fromkeys(told, item)
         for claim in told:
             self.done.append(Retraction(id=f"{step.id}:{claim}", target=claim))
             del self.items[claim]
         del self.said[item]
         wrong = {"kind": "retcon", "of": item, "says": "it never was"}
-        self.note_judged(await self.desk.call("propose", said="No.", claims=[wrong]))
+        reply = await self.desk.call("propose", said="No.", claims=[wrong])
+        self.note_judged(reply)
+        if reply.get("judged_again"):
+            self.last = {}
 
     def note_judged(self, reply: dict[str, Any]) -> None:
         """Note the claims that waited and that a reply says are accepted now."""
@@ -221,7 +311,7 @@ class Told:
         moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
         for at in moments:
             for name in sorted({s for a in asked for s in VALUES[a][0]}):
-                shown = await self.read(desk, name, at)
+                shown = await self.read(desk, name, at, view)
                 for attribute in sorted(a for a in asked if name in VALUES[a][0]):
                     answer = view.answer(name, attribute, at + 0.9 if isinstance(at, int) else at)
                     self.checks += 1
@@ -232,21 +322,26 @@ class Told:
                             f" tools {shown.get(attribute, set())}"
                         )
 
-    async def read(self, desk: Desk, name: str, at: int | str | None) -> dict[str, set[str]]:
+    async def read(
+        self, desk: Desk, name: str, at: int | str | None, view: View
+    ) -> dict[str, set[str]]:
         """The values that a page shows of an entity, by attribute."""
         moment = {} if at is None else {"at": f"{at}-12-31" if isinstance(at, int) else at}
         reply = await desk.call("get", of=name, full=True, **moment)
+        own = view.root(name)
         found: dict[str, set[str]] = {}
         for tag in reply.get("tags", ()):
             for attribute in ("life", "lid"):
                 if tag in VALUES[attribute][1] and name in VALUES[attribute][0]:
                     found.setdefault(attribute, set()).add(tag)
         for row in (*reply.get("facts", ()), *reply.get("relations", ())):
-            for one in self.said.get(row["id"], ()):
-                if not one.positive:
+            known = self.said.get(row["id"], [])
+            self.words |= {row["says"]: known[0]} if known else {}
+            for one in known or [self.words[each] for each in (row["says"],) if each in self.words]:
+                if not one.positive or one.modality != "asserted":
                     continue
-                if one.subject == name:
-                    found.setdefault(one.attribute, set()).add(one.value)
-                elif TABLE[one.attribute].symmetric and one.value == name:
-                    found.setdefault(one.attribute, set()).add(one.subject)
+                if view.root(one.subject) == own:
+                    found.setdefault(one.attribute, set()).add(view.root(one.value))
+                elif TABLE[one.attribute].symmetric and view.root(one.value) == own:
+                    found.setdefault(one.attribute, set()).add(view.root(one.subject))
         return found

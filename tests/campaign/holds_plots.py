@@ -38,7 +38,7 @@ TABLE = {
     "lid": Attribute(),
     "crew": Attribute(),
     "name": Attribute(always=True),
-} | {f"stance:{person}": Attribute(living=True) for person in PEOPLE}
+} | {f"stance:{person}": Attribute() for person in PEOPLE}
 VALUES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "place": (("Ring", *PEOPLE, "Box", "Key"), PLACES),
     "life": (PEOPLE, ("dead", "alive")),

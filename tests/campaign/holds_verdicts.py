@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -51,6 +52,9 @@ def compare(  # noqa: PLR0911 - one case a rule
 ) -> Grade:
     """Grade two statements of one timeline by their values and by how sure their order is."""
     one, at_new, at_old = view.table[new.attribute], view.keys[new.id], view.keys[old.id]
+    moved = one.places and new.value.startswith("@") != old.value.startswith("@")
+    changes = new.change or moved  # to take something up or lay it down is a change
+    anew = new.positive and old.change and not old.positive  # what ended may begin anew
     same = not (new.value and old.value) or view.root(new.value) == view.root(old.value)
     agree = not same if new.positive != old.positive else same or one.many or not new.positive
     if agree or view.erased(old.id):
@@ -64,8 +68,10 @@ def compare(  # noqa: PLR0911 - one case a rule
     if not is_sure(view, new, old):
         return "possible"
     if not (is_told(view, new) or new.scene or old.scene) and at_new[0] == at_old[0]:
-        if new.change:
+        if changes:
             return "change"
+        if anew:
+            return "possible"
         return "contradiction" if new.author == old.author else "order not told"
     covered = at_old[0] <= at_new[0] < (old.until or -inf) or at_new[0] <= at_old[0] < (
         new.until or -inf
@@ -75,7 +81,7 @@ def compare(  # noqa: PLR0911 - one case a rule
         bool(new.scene and old.scene) and at_new[1] != at_old[1] and not (new.span or old.span)
     )
     if in_one_scene or covered or (at_new[0] == at_old[0] and not in_one_story):
-        return "change" if new.change and at_new > at_old else "contradiction"
+        return "change" if changes and at_new > at_old else "possible" if anew else "contradiction"
     return "change" if at_old < at_new else ""
 
 
@@ -100,11 +106,22 @@ def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
             here, there = (turned(view, each, shared[0]) for each in (new, old))
             found.append((compare(view, here, there), old))
     for dead in view.standing("life") if one.living and new.positive else ():
+        if dead.scene and dead.scene == new.scene and not (dead.span or new.span):
+            continue  # who dies in a scene may act in it before
         if dead.value == "dead" and view.root(dead.subject) in own and not view.erased(dead.id):
             stretches = view.holds(new.subject, "life")
             if any(dead.id in s.ids and s.begins <= view.keys[new.id] < s.ends for s in stretches):
                 found.append(("contradiction" if is_sure(view, new, dead) else "possible", dead))
     return [(grade, old) for grade, old in found if grade]
+
+
+def corrected_by(view: View, new: Statement) -> Iterator[str]:
+    """Yield the statement that a correction replaces, and those that this one had replaced."""
+    wrong = {e.id: e.corrects for _, e in view.entries if isinstance(e, Statement)}
+    one = new.corrects if new.corrects in wrong and view.stands(new.corrects) else ""
+    while one:
+        yield one
+        one = wrong[one]
 
 
 def judge(
@@ -113,13 +130,17 @@ def judge(
     """Judge a claim, and return the log after it; a refusal leaves the log as it was."""
     if new.modality != "asserted" or new.holder != "world":
         return Verdict(outcome="accepted", log=(*log, new))
-    new = replace(new, corrects=replaces) if replaces else new
+    wrong = [e for e in log if isinstance(e, Statement) and e.id == replaces]
+    for old in wrong:  # without a time of its own, it is of the moment of what it corrects
+        new = replace(new, corrects=replaces, scene=new.scene if new.span else old.scene)
     view = View(table, (*log, new), viewer=PUBLIC if new.audience is None else new.audience)
     against = rivals(view, new)
-    waits = False
+    waits = any(
+        s.id == replaces and s.authority > new.authority for s in view.standing(new.attribute)
+    )
     for grade, old in against:
         overruled = old.id == replaces or (own and old.author == new.author)
-        if grade == "contradiction" and (old.authority > new.authority):
+        if grade == "contradiction" and old.authority > new.authority and old.id != replaces:
             return Verdict(outcome="refused", log=log, against=((grade, old.id),))
         if grade == "contradiction" and old.authority == new.authority and not overruled:
             return Verdict(outcome="refused", log=log, against=((grade, old.id),))
@@ -134,7 +155,7 @@ def judge(
     if waits:
         return Verdict(outcome="waits", log=log, against=tuple((g, o.id) for g, o in against))
     gone = [old.id for grade, old in against if grade == "contradiction" or old.id == replaces]
-    gone += [replaces] if replaces and replaces not in gone and view.stands(replaces) else []
+    gone += [one for one in corrected_by(view, new) if one not in gone]
     retractions = (
         Retraction(id=f"{new.id}>{g}", target=g, cause=new.id, audience=new.audience) for g in gone
     )

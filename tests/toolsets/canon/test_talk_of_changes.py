@@ -278,3 +278,43 @@ async def test_a_second_value_without_a_time_needs_a_time_in_either_form(
 
     assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
     assert verdict(changed) == "accepted"
+
+
+async def test_a_divorce_leaves_the_marriage_to_another() -> None:
+    home = await talk(Ana="character", Bo="character", Di="character")
+    await home.told("So.", fact("Bo is married to Ana", about=["Bo", "Ana"], when="1400"))
+    await home.told("So.", fact("Ana divorced Di", about=["Ana", "Di"], when="1412"))
+
+    held = {"Bo is married to Ana", "Ana is married", "Ana divorced Di"}
+    assert await home.holds("Ana") == held
+
+
+async def test_what_two_later_statements_end_ends_with_the_first_of_them() -> None:
+    home = await talk(Ana="character", Bo="character", Di="character")
+    await home.told("So.", fact("Bo divorced Di", about=["Bo", "Di"], when="1412"))
+    await home.told("So.", fact("Ana married Bo", about=["Ana", "Bo"], when="1410"))
+    await home.told("So.", fact("Ana married Di", about=["Ana", "Di"], when="1406"))
+
+    assert await home.holds("Ana", at="1411") == {"Ana married Bo", "Ana is married"}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [fact("Ana joined the Guild", about=["Ana", "Guild"]), relation("Ana", "MEMBER_OF", "Guild")],
+)
+async def test_the_dead_join_nobody_in_either_form(claim: dict[str, object]) -> None:
+    home = await talk(Ana="character", Guild="faction")
+    await home.told("So.", fact("Ana is dead", about=["Ana"], when="1400"))
+
+    refused = await home.told("So.", claim | {"when": "1410"})
+
+    assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+
+
+async def test_a_fact_that_was_told_again_begins_again_after_another_value() -> None:
+    home = await talk(Ana="character", Bo="character", Box="object")
+    for owner, when in (("Bo", "1403"), ("Bo", "1412"), ("Ana", "1405")):
+        await home.told("So.", fact(f"{owner} owns the Box", about=[owner, "Box"], when=when))
+
+    held = [await home.holds("Box", at=at) for at in ("1404", "1406", "1413")]
+    assert held == [{"Bo owns the Box"}, {"Ana owns the Box"}, {"Bo owns the Box"}]

@@ -32,7 +32,7 @@ from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
     reading_of,
-    statements_of,
+    statements_at,
     states_changed,
     tags_begun_by,
 )
@@ -320,9 +320,9 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
 
 
-def _said_again(desk: WritingDesk, relation: Relation) -> Acceptance:
-    """Add evidence to a relation that is stated again at another position of the story."""
-    known = already_known(desk, relation.id, relation.evidence)
+def _said_again(desk: WritingDesk, item: Fact | Relation) -> Acceptance:
+    """Add evidence to an item that is stated again at another position of the story."""
+    known = already_known(desk, item.id, item.evidence)
     backing = desk.backing
     if backing.place is None or not backing.evidence:
         return known
@@ -338,7 +338,7 @@ def _said_again(desk: WritingDesk, relation: Relation) -> Acceptance:
         proposal_id=backing.proposal_id,
     )
     cited = backing.evidence[-1]
-    link = EvidenceLinked(thing_id=relation.id, evidence=cited, again=again)
+    link = EvidenceLinked(thing_id=item.id, evidence=cited, again=again)
     others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
     return replace(known, entries=(*others, link))
 
@@ -410,7 +410,7 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         if desk.verdict.supersedes:  # the repetition ends a statement between the two
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
-            return with_rivals(desk, already_known(desk, fact.id, fact.evidence))
+            return with_rivals(desk, _said_again(desk, fact))
         if _may_detail(desk, fact, content):
             return with_rivals(desk, _detailed(desk, fact, content))
     duration = content.duration
@@ -429,7 +429,7 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
-    said = statements_of(content, desk.view)
+    said = statements_at(content, desk.candidate.moment, desk.view)
     read = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=said)
     entries: list[Entry] = [made, read]
     entries += states_changed(

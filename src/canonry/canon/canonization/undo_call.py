@@ -231,6 +231,10 @@ class _Undoing:
             case log.FactSuperseded(superseded_by=by) | log.RelationEnded(superseded_by=by):
                 if by is None or "tag" in thing.properties:
                     yield resumed_item(thing, by, to)
+            case log.FactResumed() | log.RelationResumed() if (
+                was := self.before[own]
+            ).level is CanonLevel.RETCONNED:
+                yield from retcon_of(thing, was.retcon_reason, to, replaced_by=was.replaced_by)
             case log.FactResumed(fallen=by) if "tag" in thing.properties or by in self.made:
                 was = self.before[own]
                 end = {"until": was.until, "superseded_by": was.superseded_by}

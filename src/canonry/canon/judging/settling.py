@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Final
 
 from canonry.canon.judging.gates.statements import ends_for, first_heir
-from canonry.canon.judging.known_things import Backing
+from canonry.canon.judging.known_things import Backing, make_fact
 from canonry.canon.judging.relation_lines import (
     RelationLine,
     counted,
@@ -30,16 +30,19 @@ from canonry.canon.judging.state_tags import (
     superseded,
     together,
 )
+from canonry.language.reading.reading import READER
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import needs
+from canonry.log.canon import ids_of, needs
 from canonry.log.entries import (
     AudienceChanged,
     EntitiesMerged,
     EntitiesUnmerged,
     Entry,
     EvidenceLinked,
+    FactRead,
     FactResumed,
     FactRetconned,
+    FactSuperseded,
     Made,
     RelationEnded,
     RelationResumed,
@@ -60,9 +63,18 @@ from canonry.values.audience import (
     wide_first,
 )
 from canonry.values.fields import Reference
-from canonry.values.ids import NewId
+from canonry.values.ids import FactId, NewId
 from canonry.values.merge import TagChange, in_turn
-from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment, split_at
+from canonry.values.moments import (
+    AFTER_ALL,
+    NOW,
+    Instant,
+    Moment,
+    arranged,
+    comes_after,
+    moment_of,
+    split_at,
+)
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
 from canonry.values.provenance import CanonLevel
@@ -167,7 +179,10 @@ class _Desk:
 
     def settle(self, audience: Audience) -> None:
         """Add the corrections for one audience, which later audiences may see."""
-        for correct in (self._put_in_order, self._end_others, self._give_back):
+        for correct in (
+            *(self._put_in_order, self._end_others, self._give_back),
+            *(self._begin_again, self._end_begun),
+        ):
             view = self.view(self.now, viewer_of(audience))
             found = under(correct(view, audience), audience)
             if self.wanted:
@@ -225,13 +240,33 @@ class _Desk:
         """Yield what holds again because the item that ended it was retconned."""
         for fallen in self._fallen(view):
             yield from given_back(fallen, view)
-        for entry in self.more:  # a fact may end what its line gave back
-            old = view.thing(entry.relation_id) if isinstance(entry, RelationResumed) else None
-            if not isinstance(old, Relation) or not old.current or counted(old.properties):
+        for entry in self.more:  # others may know of an earlier end of what was given back
+            back = isinstance(entry, FactResumed | FactSuperseded | RelationResumed)
+            old = view.thing(ids_of(entry)[0]) if back else None
+            if not isinstance(old, Fact | Relation) or "tag" in old.properties:
+                continue
+            if isinstance(old, Relation) and (not old.current or counted(old.properties)):
                 continue
             heir = first_heir(old, view)
-            if heir is not None:
+            if heir is not None and heir[0] != old.superseded_by:
                 yield ended_in_favour(old, heir)
+
+    def _begin_again(self, view: SliceView, _: Audience) -> Iterator[Entry]:
+        """Yield new facts for those that were told again for a time after their end."""
+        ends = [one.fact_id for one in self.more if isinstance(one, FactSuperseded)]
+        done: list[tuple[str, Moment]] = []
+        for old in map(view.thing, dict.fromkeys(ends)):
+            by = view.thing(old.superseded_by or "") if isinstance(old, Fact) else None
+            if isinstance(old, Fact) and isinstance(by, Fact | Relation):
+                new_id = partial(_labelled, self.new_id, f"{old.id}:{by.id}")
+                yield from _told_after(by.moment, old, view, new_id, done)
+
+    def _end_begun(self, view: SliceView, _: Audience) -> Iterator[Entry]:
+        """Yield the ends that follow from facts that begin again."""
+        made = (one.thing.id for one in self.more if isinstance(one, Made))
+        for item in map(view.thing, made):
+            if isinstance(item, Fact) and "tag" not in item.properties:
+                yield from ends_of(item, view, lined=())
 
     def _fallen(self, view: SliceView) -> Iterator[Fact | Relation]:
         """Yield the facts and relations that the entries retcon."""
@@ -438,13 +473,39 @@ def ends_of(item: Fact | Relation, view: SliceView, *, lined: Collection[str]) -
         yield ended_in_favour(item, heir)
     elif heir is None and isinstance(by, Fact | Relation) and by.level is CanonLevel.RETCONNED:
         yield _resumed(item, by.id)
-    for old in ends_for(item, view):
-        if old.id not in lined:
-            yield ended_in_favour(old, (item.id, item.moment.at))
-    for old in ended_for(item, view):  # others may know of an earlier successor
-        sooner = first_heir(old, view)
-        if sooner is not None and sooner[0] != item.id and old.id not in lined:
+    for old in (*ends_for(item, view), *ended_for(item, view)):
+        sooner = first_heir(old, view) or (item.id, item.moment.at)
+        if sooner[0] != old.superseded_by and old.id not in lined:
             yield ended_in_favour(old, sooner)
+
+
+def _told_after(
+    end: Moment, old: Fact, view: SliceView, new_id: NewId, done: list[tuple[str, Moment]]
+) -> Iterator[Entry]:
+    """Yield the fact that begins when an ended one was told again, once for all that say it."""
+    said = [(moment_of(one.at, one.place, one.place.told), one) for one in old.again]
+    later = arranged([each for each in said if comes_after(each[0], end)], lambda each: each[0])
+    known = [fact.moment for fact in view.stating(old.statement)]
+    known += [moment for words, moment in done if words == old.statement]
+    if not later or "tag" in old.properties or any(together(later[0][0], m) for m in known):
+        return
+    (moment, first), *others = later
+    own = {name: getattr(first, name) for name in ("scene_id", "place", "proposal_id")}
+    made = make_fact(
+        new_id,
+        Backing.of(old).said_in(first, **own),
+        statement=old.statement,
+        involved=old.involved,
+        time_ref=first.at,
+        fact_type=old.fact_type,
+        properties=old.properties,
+    )
+    done.append((old.statement, moment))
+    fact_id = FactId(made.thing.id)
+    yield made
+    yield FactRead(fact_id=fact_id, reader=old.reader or READER, statements=old.statements)
+    for _moment, one in others:
+        yield EvidenceLinked(thing_id=fact_id, evidence=one.evidence[-1], again=one)
 
 
 def ended_in_favour(old: Fact | Relation, heir: tuple[str, Instant | None]) -> Entry:

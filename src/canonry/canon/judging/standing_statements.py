@@ -135,6 +135,26 @@ def statements_of(content: Content, view: SliceView) -> tuple[Statement, ...]:
     return view.said[id(content)][1]
 
 
+def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[Statement, ...]:
+    """Return what a claim says at a moment, without ends of what others imply then.
+
+    After a divorce from one, somebody who has married another since is still married.
+    """
+    said = statements_of(content, view)
+    ends = [one for one in said if one.phase is Phase.ENDS and not one.implied]
+    ends = [one for one in ends if attribute(one.attribute).symmetric]
+    over = [(one.attribute, {one.subject, one.value}) for one in ends]
+    beside = (one.statement for one in standings_beside(ends, moment, view)) if ends else ()
+    held = [(one.attribute, {one.subject, one.value}) for one in beside if one.held]
+    named = {name for name, _ in over}
+    kept = {
+        side for name, pair in held if name in named for side in pair if (name, pair) not in over
+    }
+    return tuple(
+        one for one in said if not (one.implied and one.phase is Phase.ENDS and one.subject in kept)
+    )
+
+
 def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
     match content:
         case FactContent():

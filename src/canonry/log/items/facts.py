@@ -23,7 +23,7 @@ from canonry.values.statements import Statement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidAgain:
-    """A repetition of a relation: its time, its position in the stories and its authority."""
+    """A repetition of an item: its time, its position in the stories and its authority."""
 
     at: Instant | None
     place: StoryPlace
@@ -157,12 +157,13 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact(FactDraft):
-    """A fact in the log, with its current state.
+    """A fact in the log, with its current state; `again` lists its repetitions.
 
     `statements` are the statements in its words, found by version `reader` of the reader. If
     `reader` is None, its words were never read.
     """
 
+    again: tuple[SaidAgain, ...] = ()
     replaced_by: FactId | None = None
     superseded_by: str | None = None
     retcon_reason: str | None = None

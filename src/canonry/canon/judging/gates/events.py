@@ -95,9 +95,11 @@ def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iter
     ids = sorted(acting | told | _places(content, view))
     named = (*map(view.entity, involved), *map(partial(entity_of, view), ids))
     for entity in {one.id: one for one in named if one is not None}.values():
-        words = isinstance(content, FactContent) and entity.id not in acting
+        deeds = isinstance(content, FactContent) and entity.id not in acting | _living_in(
+            content, view, deeds=False
+        )
         acts = entity.id in acting or entity.id in told
-        yield from _object_to_dead(candidate, entity, view, acts=acts, only_told=words)
+        yield from _object_to_dead(candidate, entity, view, acts=acts, certain=not deeds)
 
 
 def _places(content: Content, view: SliceView) -> frozenset[str]:
@@ -114,8 +116,11 @@ def _actors(content: Content, view: SliceView) -> frozenset[str]:
     return frozenset(one.id for one in named if one is not None)
 
 
-def _living_in(content: Content, view: SliceView) -> frozenset[str]:
-    """Return the ids of those that begin something that only the living do."""
+def _living_in(content: Content, view: SliceView, *, deeds: bool = True) -> frozenset[str]:
+    """Return the ids of those that begin something that only the living do.
+
+    Without `deeds`, what no relation can say is left out: words may say it figuratively.
+    """
     said = statements_of(content, view)
     dated = not isinstance(content, FactContent) or content.time_ref is not None
     # Without a time, the past tense may tell of the entity's life.
@@ -124,6 +129,7 @@ def _living_in(content: Content, view: SliceView) -> frozenset[str]:
         each
         for one in said
         if not one.implied and (one.held or (dated and one.holds and one.phase is Phase.WAS))
+        if deeds or attribute(one.attribute).relations
         for each in _living_ends(one)
         if each not in past
     )
@@ -142,7 +148,7 @@ def _living_ends(said: Statement) -> Iterator[str]:
 
 
 def _object_to_dead(
-    candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, only_told: bool
+    candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, certain: bool
 ) -> Iterator[Objection]:
     now = candidate.moment
     for tag, change in held_at(entity, now).items():
@@ -151,7 +157,7 @@ def _object_to_dead(
         held = tag_held(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
         unordered = now.at is not None and change.moment.at is None
-        certain = acts and not only_told and not unordered
+        certain = certain and acts and not unordered
         verb = "acts in it" if acts else "is involved in it"
         yield Objection(
             weight=Weight.CONTRADICTS if certain else Weight.WARNS,

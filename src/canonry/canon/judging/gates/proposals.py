@@ -148,6 +148,8 @@ def target_not_retconned(
     wrong = candidate.corrects
     for reference in references_of(content):
         corrected = wrong is not None and str(reference) == wrong.id
+        if corrected and candidate.proposal.review is not None:
+            continue  # it waited until another claim retracted the wrong item
         thing = wrong if corrected else view.referred(reference)
         if (
             isinstance(thing, Entity | Event | Fact | Relation)

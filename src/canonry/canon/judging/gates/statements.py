@@ -23,6 +23,7 @@ from canonry.canon.judging.standing_statements import (
     keys_of_rivals,
     standings_beside,
     standings_of,
+    statements_at,
     statements_of,
     timed,
 )
@@ -46,7 +47,7 @@ from canonry.values.moments import (
     time_of,
 )
 from canonry.values.moments import same_scene as in_one_scene
-from canonry.values.provenance import Evidence
+from canonry.values.provenance import CanonLevel, Evidence
 from canonry.values.statements import PHRASE, Modality, Phase, Statement
 
 _POSSIBLE: Final = "possible conflict: "
@@ -69,7 +70,7 @@ def statement_negated(
     A later value of an attribute ends the earlier one. Two values of one moment contradict each
     other. A conflict that depends on knowledge of the world is only reported.
     """
-    now, said = candidate.moment, statements_of(content, view)
+    now, said = candidate.moment, statements_at(content, candidate.moment, view)
     yield from objections_to(content, said, now, view, by=candidate.proposal)
     yield from _circles(said, now, view)
 
@@ -370,7 +371,7 @@ def replacement_outranks(
 ) -> Iterator[Objection]:
     """Let a claim correct the item that it names as wrong, if its authority is not lower."""
     wrong = candidate.corrects
-    if wrong is None:
+    if wrong is None or wrong.level is not CanonLevel.CANON:
         return
     reason = f", because {content.reason.rstrip('.')}" if content.reason else ""
     if isinstance(wrong, Relation):
