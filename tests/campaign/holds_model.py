@@ -175,7 +175,9 @@ class View:
     def reached(self, until: int, new: Statement, keys: dict[str, Key]) -> tuple[float, float]:
         """Return the latest clock and story place told before of the same timelines."""
         before = [e for n, e in self.entries if n < until]
-        fallen = {e.target for e in before if isinstance(e, Retraction)}
+        gone = [e for e in before if isinstance(e, Retraction)]
+        targets = {e.target for e in gone}
+        fallen = {e.target for e in gone if targets.isdisjoint((e.id, e.cause))}
         symmetric = self.table[new.attribute].symmetric
         own = {new.subject, new.value} if symmetric else {new.subject}
         told = [e for e in before if isinstance(e, Statement) and e.attribute == new.attribute]

@@ -14,7 +14,7 @@ FIXED = {name for name, one in TABLE.items() if one.fixed}
 
 
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
-@pytest.mark.parametrize("kind", ["dated", "scenes", "timeless", "again"])
+@pytest.mark.parametrize("kind", ["dated", "timeless", "again"])
 async def test_every_reading_of_a_plot_is_that_of_the_model(kind: str, attributes: str) -> None:
     await tell_plot(kind, attributes)
 
@@ -38,7 +38,7 @@ async def tell_plot(kind: str, attributes: str, seed: int = 0) -> None:
 
 
 async def test_a_reading_that_the_model_does_not_give_is_found() -> None:
-    told = Told(plot=draw_told(0, "owner", KINDS["dated"]), random=Random(0))
+    told = Told(plot=draw_told(1, "owner", KINDS["dated"]), random=Random(1))
     await told.tell()
 
     await told.compare(View(TABLE, play(tuple(told.done[:1])).log), told.desk, "")
