@@ -7,7 +7,14 @@ from typing import Any, Final
 from canonry.canon.judging.known_things import Backing, labelled_for
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import tags_begun_by
-from canonry.canon.judging.state_tags import TagPen, changes_of, resumed, stated_tag, undone
+from canonry.canon.judging.state_tags import (
+    TagPen,
+    changes_of,
+    resumed,
+    stated_tag,
+    together,
+    undone,
+)
 from canonry.log.entries import (
     EntityRetconned,
     Entry,
@@ -114,7 +121,8 @@ def _ends_undone(
         own = [
             one
             for one, told in seen
-            if isinstance(told, Observation) and told.position == fact.position
+            if isinstance(told, Observation)
+            and (told.position == fact.position or together(one.moment, fact.moment))
         ]
         other = [one.tag for one in own if one.holds]
         ends = [
