@@ -120,22 +120,20 @@ def _transcript(stem: str, data: Any) -> Transcript:
             for turn in data["TURNS"]
         )
         return Transcript(title=stem, lines=lines)
-    turns = data["turns"] if isinstance(data, Mapping) else data
-    title = data.get("title", stem) if isinstance(data, Mapping) else stem
-    summaries = data.get("summaries", ()) if isinstance(data, Mapping) else ()
+    told: Mapping[str, Any] = data if isinstance(data, Mapping) else {"turns": data}
     lines = tuple(
         TranscriptLine(
             speakers=_speakers(turn["speaker"]), text=_text(turn), said_at=_said_at(turn)
         )
-        for turn in turns
+        for turn in told["turns"]
     )
     given = tuple(
         Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
-        for each in summaries
+        for each in told.get("summaries", ())
     )
-    began = _said_at(data) if isinstance(data, Mapping) else None
+    began = _said_at(told)
     return Transcript(
-        title=_name(title),
+        title=_name(told.get("title", stem)),
         lines=lines,
         summaries=_in_order(given, len(lines)),
         said_at=began or next((line.said_at for line in lines if line.said_at is not None), None),
