@@ -181,6 +181,8 @@ def ends_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation
         thing = old.thing
         if thing is None or thing.id == item.id or _says_the_same(thing, item):
             continue
+        if thing.position > item.position and order_of(item.moment, old.moment) is Order.ONE:
+            continue  # the item is canon again, and the other was told after it
         if isinstance(thing, Fact) and not overlaps(
             item.moment.at, until, thing.time_ref, thing.ends_at
         ):
