@@ -202,3 +202,45 @@ async def test_accepting_what_may_conflict_lets_both_stand_and_says_so() -> None
 
     assert against["id"] in said["note"]
     assert (await desk.call("review"))["total"] == 0
+
+
+CONFESSION = "Ida confesses to the fire at the tavern."
+OTHER = "Odo Brand mended the well of the tavern."
+
+
+@pytest.mark.parametrize("cited", ["document", "passage", "scene", "turn"])
+async def test_words_that_tell_only_what_was_forgotten_are_no_answer_until_it_is_undone(
+    cited: str,
+) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    if cited in {"document", "passage"}:
+        told = await desk.call("tell", title="Cut", text=CONFESSION)
+        await desk.call("tell", title="Well", text=OTHER)
+        ids = {"document": told["document"], "passage": told["passages"][0]["id"]}
+    else:
+        turns = [{"by": "gm", "text": text} for text in (CONFESSION, OTHER)]
+        told = await desk.call("tell", scene="Cut", turns=turns)
+        ids = {"scene": told["scene"], "turn": told["turns"][0]["id"]}
+    kept = {"kind": "fact", "says": OTHER}
+    await desk.call("propose", claims=[kept], evidence=[ids.get("scene", "Well")])
+    burnt = {"kind": "fact", "says": "Ida Vane set fire to the tavern."}
+    await desk.call("propose", claims=[burnt], evidence=[ids[cited]])
+
+    async def answers() -> str:
+        found = await desk.call("find", text="who set fire to the tavern", limit=20)
+        brief = await desk.call("context", question="who mended or set fire to the tavern")
+        return str(found) + brief["brief"]
+
+    before = await answers()
+    await desk.call("decide", verdict="forget", of=["Ida Vane set fire to the tavern."])
+    after = await answers()
+    await desk.call("decide", verdict="undo")
+    again = await answers()
+
+    assert "confesses" in before
+    assert "confesses" not in after
+    assert burnt["says"] not in after
+    assert OTHER in after
+    assert "confesses" in again
+    assert burnt["says"] in again

@@ -16,6 +16,8 @@ TIMES = [
     ("Max broke his arm yesterday.", "8 November 2026"),
     ("Max broke his arm on 24 December.", "24 December 2025"),
     ("Max broke his arm in 2019.", "in 2019"),
+    ("Max was kidnapped in 1850.", "in 1850"),
+    ("In 1853 the dog of Max burned.", "In 1853"),
     ("Max joined the choir in March.", "March 2026"),
     ("Max weighs 40 kg since 2 November.", "2 November 2026"),
     ("Max zog am 3. November nach Wien.", "3 November 2026"),

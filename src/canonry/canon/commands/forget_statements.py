@@ -6,13 +6,15 @@ from typing import Any, cast
 from canonry.canon.commands.retcon_things import Retcon, retcon_thing
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_words import Citing, is_cited, share_of_words
+from canonry.canon.session.cited_words import Citing, is_cited, share_of_words, tells_only
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
 from canonry.canon.session.snippets import SAID_ID
 from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
 from canonry.log.folding import thing_key
 from canonry.log.items.facts import Fact, Relation
+from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.fields import narrowed
 from canonry.values.ids import NewId, SpaceId
 from canonry.values.provenance import CanonLevel
@@ -63,14 +65,25 @@ def _end_of(thing: Citing) -> list[Entry]:
 
 
 async def _own_words(canon: Canon, thing: Citing) -> list[str]:
-    """Return the passages that only this statement cites, and those of quotes that state it."""
+    """Return the passages and turns that only this statement cites, and the quotes that state it.
+
+    Of a document or scene that it cites as a whole, these are the ones that tell little else.
+    """
     within = canon.within(thing.space)
     cited = (await within.things(one.ref for one in thing.evidence)).values()
+    words = [one for one in cited if isinstance(one, Snippet | Turn)]
+    for place in cited:
+        parts: Sequence[Snippet | Turn] = ()
+        if isinstance(place, Source):
+            parts = (await canon.documents.snippets(place.id, limit=PAGE_MAX, offset=0)).items
+        elif isinstance(place, Scene):
+            parts = await canon.documents.turns(place.id, last=PAGE_MAX)
+        words += [one for one in parts if await tells_only(canon, one, thing)]
     found: list[str] = []
-    for words in (one for one in cited if isinstance(one, Snippet)):
-        source = await within.thing(words.source_id)
+    for one in words:
+        source = await within.thing(one.source_id) if isinstance(one, Snippet) else None
         quoted = isinstance(source, Source) and source.doc_id == SAID_ID
-        states = quoted and await share_of_words(canon, words, thing) == 1
-        if states or not await is_cited(canon, words, (thing,)):
-            found.append(words.id)
+        states = quoted and await share_of_words(canon, one, thing) == 1
+        if states or not await is_cited(canon, one, (thing,)):
+            found.append(one.id)
     return found

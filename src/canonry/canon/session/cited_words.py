@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.narrowing import narrowed
-from canonry.language.texts.stems import stems_of
+from canonry.language.texts.stems import asked_stems, stems_of
 from canonry.log.canon import ids_of
 from canonry.log.entries import CallUndone
 from canonry.log.items.facts import Event, Fact, Relation
@@ -94,12 +94,21 @@ async def _stated(
 
 async def share_of_words(canon: Canon, words: Turn | Snippet, thing: Citing) -> float:
     """Return the share of the significant words of an item, or of its names, in a passage."""
-    text = getattr(thing, "statement", "") or getattr(thing, "title", "")
+    stems = {*stems_of(await _text_of(canon, thing))}
+    return len(stems & {*stems_of(words.text)}) / (len(stems) or 1)
+
+
+async def _text_of(canon: Canon, thing: Citing) -> str:
     if isinstance(thing, Relation):
         ends = await canon.within(thing.space).roots((thing.from_id, thing.to_id))
-        text = " ".join(each.name for each in ends.values())
-    stems = {*stems_of(text)}
-    return len(stems & {*stems_of(words.text)}) / (len(stems) or 1)
+        return " ".join(each.name for each in ends.values())
+    return getattr(thing, "statement", "") or getattr(thing, "title", "")
+
+
+async def tells_only(canon: Canon, words: Turn | Snippet, thing: Citing) -> bool:
+    """Tell whether an item and a passage share at least half of the words that each of them has."""
+    said, told = ({*asked_stems(e)} for e in (await _text_of(canon, thing), words.text))
+    return 2 * len(said & told) >= max(len(said), len(told), 1)
 
 
 async def _is_undone(canon: Canon, thing: Citing) -> bool:
@@ -120,13 +129,16 @@ async def is_cited(canon: Canon, words: Turn | Snippet, beside: Sequence[Citing]
         entities.update((one.from_id, one.to_id) if isinstance(one, Relation) else one.involved)
     spaces, about = frozenset(one.space for one in beside), frozenset(entities)
     near: list[Any] = [*(await canon.covering(spaces).things(ids)).values()]
-    near += await _stated(canon, spaces, about, about) if about else ()
+    near += await _stated(canon, spaces, about, about)
+    place = words.scene_id if isinstance(words, Turn) else words.source_id
     known = {one.id for one in beside}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
             continue
         wrong = [each for each in beside if getattr(each, "replaced_by", None) == one.id]
         shares = [await share_of_words(canon, words, each) for each in (one, *wrong)]
-        if words.id in {each.ref for each in one.evidence} and shares[0] >= max(shares):
+        cited = {each.ref for each in one.evidence}
+        whole = place in cited and await tells_only(canon, words, one)
+        if (words.id in cited or whole) and shares[0] >= max(shares):
             return True
     return False

@@ -152,27 +152,40 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
     first = text.split(maxsplit=1)[0].removesuffix("'s")
     said = (*read_statements(text, {}), *read_statements(text, {first: first}))
     points = require_days(text, path=path)
-    times = {one.when for one in said} - {""}
+    past = any(verb is not None and verb[1] == "past" for verb in map(_verb, text.split()))
+    unread = not said and past  # its time is that of its words
+    times = ({one.when for one in said} | (points if unread else set())) - {""}
     happened = any(one.when and _is_change(one) for one in said)
     always = any(attribute(one.attribute).always for one in said)
     words = [each.strip(',.;:!?()"') for each in text.split()]
-    since = [
-        any(language(c).prepositions.get(each.casefold()) == "since" for c in _TABLES)
-        for each in words
-    ]
-    if len(times) != 1 or len(points) > 1 or always or not (happened or any(since)):
+    since = ["since" in _prepositions(each) for each in words]
+    if len(times) != 1 or len(points) > 1 or always or not (happened or any(since) or unread):
         return ""
+    begins = [bool(_prepositions(each) - {"of"}) for each in words]
     parts = parts_of(*times)
     for size in range(min(_TIME_MAX, len(words)), 0, -1):
-        starts = [n for n in range(len(words) - size + 1) if happened or (n and since[n - 1])]
+        starts = range(len(words) - size + 1)
+        starts = [n for n in starts if happened or (n and since[n - 1]) or (unread and begins[n])]
         phrases = [" ".join(words[first : first + size]) for first in starts]
-        if named := next((one for one in phrases if _names_time(one, parts, start)), ""):
+        named = next((one for one in phrases if _names_time(one, parts, start)), "")
+        while not named[-1:].isdigit() and _names_time(named.rpartition(" ")[0], parts, start):
+            named = named.rpartition(" ")[0]  # without an article behind it
+        if named:
             return named
     return ""
 
 
+def _verb(word: str) -> tuple[str, str] | None:
+    return verb_of(word, "en")
+
+
+def _prepositions(word: str) -> set[str]:
+    found = (language(c).prepositions.get(word.casefold()) for c in _TABLES)
+    return {each for each in found if each}
+
+
 def _is_change(said: Statement) -> bool:
-    event = said.phase is Phase.WAS and said.attribute.startswith(("did:", "event:"))
+    event = said.phase is Phase.WAS and said.attribute.startswith(("did:", "event:", "is:"))
     begins = said.phase in {Phase.BEGINS, Phase.ENDS}
     return event or (begins and attribute(said.attribute).kind is not ValueKind.TIME)
 
