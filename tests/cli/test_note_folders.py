@@ -74,7 +74,12 @@ def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
     hilde = (notes / "Hilde.md").read_text(encoding="utf-8")
     assert "\n# Hilde\n\nKeeps the light.\n\n- day\n\n## Facts\n\n- Hilde fears the sea. ^" in hilde
     assert "\n- KNOWS [[Old Mill]] ^canon-" in hilde
-    assert "[[Hilde]]" in (notes / "Index.md").read_text(encoding="utf-8")
+    index = (notes / "Index.md").read_text(encoding="utf-8")
+    assert "[[Hilde]]" in index
+    head = max(
+        json.loads(line).get("position", 0) for line in on(home, "export").stdout.splitlines()
+    )
+    assert f"\nposition: {head}\n" in index
     before = on(home, "export").stdout
 
     done = on(home, "import", "notes", str(notes))

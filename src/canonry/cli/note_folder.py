@@ -67,10 +67,14 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class NoteFolder:
-    """The notes of a space as `reader` sees it, by the names of their files without an ending."""
+    """The notes of a space as `reader` sees it, by the names of their files without an ending.
+
+    `position` is the last position of the log that they reflect.
+    """
 
     space: str
     reader: str
+    position: int
     notes: Mapping[str, Note]
 
     @property
@@ -81,7 +85,8 @@ class NoteFolder:
             front = {**head, "id": note.id, "lines": list(note.lines), "reflects": note.digest}
             body = str(note.head["description"])
             if stem == INDEX:
-                front = {"space": self.space, "as": self.reader, "lines": list(note.lines)}
+                front = {"space": self.space, "as": self.reader, "position": self.position}
+                front |= {"lines": list(note.lines)}
                 body = "\n".join(f"- {self.link(one)}" for one in self.notes if one != INDEX)
             # YAML folds the line breaks of Unicode unless they are escaped.
             one_line = len(encode_json(front).decode().splitlines()) == 1
@@ -149,7 +154,7 @@ async def read_space(canon: Canon, space: str | None, reader: str) -> tuple[Note
         audience = audience_in([await desk.reader(reader, path="--as")], path="--as")
     viewer = ANYBODY if reader == EVERYONE else viewer_of(audience)
     desk = replace(desk, canon=canon.for_viewer(viewer), caller=replace(caller, viewer=viewer))
-    level = CanonLevel.CANON
+    level, position = CanonLevel.CANON, await canon.ledger.head(desk.space.id)
     found = [one async for one in _all(desk, query_entities, EntityQuery(level=level))]
     stems = dict(zip(stems_of(each.name for each in found), found, strict=True))
     notes = {INDEX: Note(head={"name": desk.space.name, "description": ""}, lines={})}
@@ -157,7 +162,7 @@ async def read_space(canon: Canon, space: str | None, reader: str) -> tuple[Note
         stem: Note(head=await _head(desk, each), lines={}, id=each.id)
         for stem, each in stems.items()
     }
-    folder = NoteFolder(space=desk.space.id, reader=reader, notes=notes)
+    folder = NoteFolder(space=desk.space.id, reader=reader, position=position, notes=notes)
     stem_of = {i: stem for stem, each in stems.items() for i in (each.id, *each.members)}
     lines: dict[str, dict[str, str]] = {stem: {} for stem in notes}
     async for fact in _all(desk, query_asserted, FactQuery(level=level)):

@@ -269,7 +269,7 @@ async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any
     _begin(folder)
     for stem, text in notes.texts:
         (folder / f"{stem}.md").write_text(text, encoding="utf-8", newline="\n")
-    tell_line(f"wrote {len(notes.notes)} notes to {folder}")
+    tell_line(f"wrote {len(notes.notes)} notes to {folder}, as of position {notes.position}")
 
 
 @command("export-log", export)
