@@ -41,6 +41,7 @@ from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ranking import sought_in
+from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_passages import (
     LOOK_MISSING,
     MEANING_BEHIND,
@@ -51,6 +52,7 @@ from canonry.recall.usecases.find_things import FoundKind, FoundThings, ThingSea
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.snapshots import read_snapshot
+from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.json_values import encode_json
 from canonry.values.provenance import CanonLevel
 
@@ -123,6 +125,8 @@ def _is_answered(text: str, rows: Sequence[Row]) -> bool:
     said = (encode_json(each).decode() for each in rows)
     whole = (asked <= {*map(_base, terms_of(row))} or "\u2026" in row for row in said)
     within = any(row["kind"] == "document" for row in rows)  # of which only the title is shown
+    dated = any(not row.keys().isdisjoint({"from", "until", "when"}) for row in rows)
+    within |= dated and bool(read_times(text, GREGORIAN, None))
     return within or len(asked) <= 1 or any(whole)
 
 

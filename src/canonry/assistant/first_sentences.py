@@ -30,7 +30,8 @@ def kinds_counted(rows: Sequence[Row]) -> str:
 def _find(arguments: Arguments, reply: Row) -> str:
     rows, total = reply["found"], reply.get("total")
     if not rows:
-        return NOTHING if "about" in arguments else "Nothing of this kind is known here."
+        kind = "is known about it" if "about" in arguments else "of this kind is known"
+        return f"Nothing that holds now {kind} here."
     of = "" if total in {None, len(rows)} else f" of {total} items"
     return f"The list has {kinds_counted(rows)}{of}."
 
@@ -92,7 +93,8 @@ def _changes(arguments: Arguments, reply: Row) -> str:
     if not rows:
         return f"Nothing was recorded {'since then' if 'since' in arguments else 'here'}{also}."
     more = f", and {left} more follow" if left else ""
-    return f"The page has {counted(len(rows), 'change')}, oldest first{more}{also}."
+    newest = "" if "since" in arguments else "newest "
+    return f"Listed: the {newest}{counted(len(rows), 'change')}, oldest first{more}{also}."
 
 
 def _context(_: Arguments, reply: Row) -> str:

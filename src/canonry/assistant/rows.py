@@ -127,7 +127,8 @@ async def shown_as(desk: "Desk", canon: Canon, text: str, kinds: Sequence[type])
     wanted, shown = folded(text).strip(" ."), await rows_of(desk, found)
     known = [(e, row["says"], _waits_or_holds(e)) for e, row in zip(found, shown, strict=True)]
     named = [(e, open_) for e, said, open_ in known if wanted in _ways_to_show(said, open_)]
-    return [each for each, open_ in named if open_] or [each for each, _ in named[-1:]]
+    said = [(e, open_) for e, open_ in named if not isinstance(e, Proposal)] or named
+    return [each for each, open_ in said if open_] or [each for each, _ in said[-1:]]
 
 
 def _waits_or_holds(thing: Thing) -> bool:

@@ -13,13 +13,13 @@ BEGINNINGS: list[tuple[str, dict[str, Any], str]] = [
     ("find", {"text": "who keeps the light"}, "Found 1 passage and 1 fact."),
     ("find", {"text": "zebra"}, "Nothing is known about it here."),
     ("find", {"limit": 2}, "The list has 2 entities of "),
-    ("find", {"kinds": ["event"]}, "Nothing of this kind is known here."),
+    ("find", {"kinds": ["event"]}, "Nothing that holds now of this kind is known here."),
     ("get", {"of": "Odo"}, "Odo Brand is known as character with "),
     ("get", {"of": LIGHT}, "This fact is canon."),
     ("why", {"of": LIGHT}, "This fact is canon; 1 piece of evidence is recorded for it."),
     ("timeline", {}, "Nothing with a time is known about it here."),
     ("review", {}, "Nothing needs a decision."),
-    ("changes", {}, "The page has "),
+    ("changes", {}, "Listed: the newest "),
     ("changes", {"since": "2100-01-01"}, "Nothing was recorded since then."),
     ("context", {"of": "Odo"}, "The brief has "),
     ("context", {"question": "zebra"}, "Nothing is known about it here."),
@@ -87,6 +87,7 @@ async def test_of_what_only_ended_a_search_says_so_without_listing_it() -> None:
     owned = "Odo Brand owns Marrow Lighthouse"
     assert [row["until"] for row in past if row["says"] == owned] == ["1910-01-01T00:00:00Z"]
     assert owned in [row["says"] for row in then]
+    assert (await desk.call("get", of=owned))["id"] == made["verdicts"][0]["id"]
 
 
 async def test_the_page_of_the_newest_changes_ends_with_the_newest() -> None:
