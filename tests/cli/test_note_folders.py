@@ -74,18 +74,24 @@ def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
     hilde = (notes / "Hilde.md").read_text(encoding="utf-8")
     assert "\n# Hilde\n\nKeeps the light.\n\n- day\n\n## Facts\n\n- Hilde fears the sea. ^" in hilde
     assert "\n- KNOWS [[Old Mill]] ^canon-" in hilde
-    index = (notes / "Index.md").read_text(encoding="utf-8")
-    assert "[[Hilde]]" in index
-    head = max(
-        json.loads(line).get("position", 0) for line in on(home, "export").stdout.splitlines()
-    )
-    assert f"\nposition: {head}\n" in index
+    assert "[[Hilde]]" in (notes / "Index.md").read_text(encoding="utf-8")
     before = on(home, "export").stdout
 
     done = on(home, "import", "notes", str(notes))
 
     assert (done.returncode, done.stdout) == (0, "nothing changed\n")
     assert on(home, "export").stdout == before
+
+
+def test_an_export_shows_its_position_and_tells_only_game_masters_in_the_index(home: Path) -> None:
+    log = map(json.loads, on(home, "export").stdout.splitlines())
+    head = max(line.get("position", 0) for line in log)
+    for reader in ("gm", "everyone"):
+        folder = home / f"as-{reader}"
+        done = on(home, "export", "markdown", str(folder), "--space", "Home", "--as", reader)
+        assert done.stdout.endswith(f", as of position {head}\n")
+        index = (folder / "Index.md").read_text(encoding="utf-8")
+        assert (f"\nposition: {head}\n" in index) is (reader == "gm")
 
 
 def test_edits_become_proposals_that_are_judged(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class NoteFolder:
 
     space: str
     reader: str
-    position: int
+    position: int = 0
     notes: Mapping[str, Note]
 
     @property
@@ -85,8 +85,8 @@ class NoteFolder:
             front = {**head, "id": note.id, "lines": list(note.lines), "reflects": note.digest}
             body = str(note.head["description"])
             if stem == INDEX:
-                front = {"space": self.space, "as": self.reader, "position": self.position}
-                front |= {"lines": list(note.lines)}
+                at = {"position": self.position} if self.reader == "gm" else {}  # it counts secrets
+                front = {"space": self.space, "as": self.reader, **at, "lines": list(note.lines)}
                 body = "\n".join(f"- {self.link(one)}" for one in self.notes if one != INDEX)
             # YAML folds the line breaks of Unicode unless they are escaped.
             one_line = len(encode_json(front).decode().splitlines()) == 1

@@ -231,7 +231,7 @@ async def test_words_that_tell_only_what_was_forgotten_are_no_answer_until_it_is
     async def answers() -> str:
         found = await desk.call("find", text="who set fire to the tavern", limit=20)
         brief = await desk.call("context", question="who mended or set fire to the tavern")
-        return str(found) + brief["brief"]
+        return f"{found} {brief['brief']}"
 
     before = await answers()
     await desk.call("decide", verdict="forget", of=["Ida Vane set fire to the tavern."])

@@ -164,8 +164,8 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
     begins = [bool(_prepositions(each) - {"of"}) for each in words]
     parts = parts_of(*times)
     for size in range(min(_TIME_MAX, len(words)), 0, -1):
-        starts = range(len(words) - size + 1)
-        starts = [n for n in starts if happened or (n and since[n - 1]) or (unread and begins[n])]
+        every = range(len(words) - size + 1)
+        starts = [n for n in every if happened or (n and since[n - 1]) or (unread and begins[n])]
         phrases = [" ".join(words[first : first + size]) for first in starts]
         named = next((one for one in phrases if _names_time(one, parts, start)), "")
         while not named[-1:].isdigit() and _names_time(named.rpartition(" ")[0], parts, start):
