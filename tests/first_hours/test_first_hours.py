@@ -1,7 +1,7 @@
 """Four first hours of 60 calls, by a model that knows only the tool list: are the replies right?
 
-At the time of writing, 226 of the 240 replies are as a person would expect (94 %); the aim is 95 %.
-Each of the other 14 says in its script what is wrong with it (`known`). Mend one, and the test asks
+At the time of writing, 239 of the 240 replies are as a person would expect (98 %); the aim is 95 %.
+Each of the other 1 says in its script what is wrong with it (`known`). Mend one, and the test asks
 to take the mark away; lower `MARKED` with it.
 """
 
@@ -14,7 +14,7 @@ from tests.first_hours.hours import WIRES, played, steps_of
 pytestmark = pytest.mark.anyio
 
 CALLS = 60
-MARKED = 14
+MARKED = 1
 
 
 @pytest.mark.parametrize("name", WIRES)

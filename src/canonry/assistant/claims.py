@@ -22,6 +22,7 @@ from canonry.canon.session.caller import step
 from canonry.canon.session.commit_change import made_before
 from canonry.canon.session.lookup import account_of
 from canonry.canon.session.narrowing import there_then
+from canonry.canon.session.snippets import SAID_TITLE
 from canonry.gateway.limits import meant
 from canonry.gateway.tool import Reply
 from canonry.language.reading.reading import read_statements, require_days, said_by, time_said_in
@@ -297,8 +298,8 @@ async def restated(desk: Desk, claim: Mapping[str, Any], number: int) -> Mapping
     if name == "says":  # the details and entities of the wrong words may be wrong too
         right = {"kind": right["kind"]}
     kept = {each: claim[each] for each in ("when", "evidence", "confidence") if each in claim}
-    said = {"reason": claim["says"]} if "says" in claim else {}
-    whole = {**right, **kept, **said, name: value, "replaces": thing.id}
+    kept |= {"reason": claim["reason"]} if "reason" in claim else {}
+    whole = {**right, **kept, name: value, "replaces": thing.id}
     require_members(whole, number)
     return whole
 
@@ -346,7 +347,7 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[
                     raise InvalidInput("claim.value", message, path=f"{path}/value")
                 value = checked(value, 2_000 if name == DESCRIPTION else 200, path=f"{path}/value")
             does = {"entity_id": entity.id, "field": name, "value": value}
-    return {"does": claim["kind"], **does, "reason": claim.get("says", "")}
+    return {"does": claim["kind"], **does, "reason": claim.get("reason", "")}
 
 
 async def values_corrected(
@@ -578,7 +579,7 @@ async def _told_by(
     evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
     if (said := arguments.get("said")) is not None and not dry:
         text = checked(said, desk.canon.policy.limits.snippet, path="/said")
-        hint = FileHint(mime_type="text/plain; charset=utf-8", name="What was said")
+        hint = FileHint(mime_type="text/plain; charset=utf-8", name=SAID_TITLE)
         given = GivenFile(data=text.encode(), hint=hint)
         account, inner = account_of(desk.caller), step(desk.caller, "said")
         evidence.append(
@@ -690,7 +691,7 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: i
         return made.id
     if claim["kind"] == "merge":
         from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
-        ids, reason = {"from_id": from_.id, "to_id": to.id}, claim.get("says", "")
+        ids, reason = {"from_id": from_.id, "to_id": to.id}, claim.get("reason", "")
         await merge_records(desk.canon, caller, None, **ids, reason=reason)
         return to.id
     entity = await desk.entity(claim["of"], path=f"{path}/of")
@@ -700,7 +701,7 @@ async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: i
         field=DESCRIPTION if claim["field"] == "says" else claim["field"],
         value=claim["value"],
         any_field=True,
-        grounds=filled({"reason": claim.get("says"), **told_by}),
+        grounds=filled({"reason": claim.get("reason"), **told_by}),
     )
     await correct_field(desk.canon, caller, None, wrong)
     return entity.id

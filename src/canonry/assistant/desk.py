@@ -1,8 +1,8 @@
 """The context of one call of the default toolset: the caller and the space."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from canonry.assistant.rows import shown_as
 from canonry.canon.canonization.undo_call import TOOLS
@@ -23,7 +23,7 @@ from canonry.values.calendars.declaring import spoken_as_said
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.ids import SpaceId, SpaceKind, is_uuid
-from canonry.values.json_values import encode_json, folded
+from canonry.values.json_values import folded
 from canonry.values.moments import Instant, render_instant
 
 T = TypeVar("T", bound=Thing)
@@ -32,7 +32,7 @@ PAGE_MAX: Final = 50
 
 NAME_MAX: Final = 500
 _NAMED_MAX: Final = 50
-_READERS: Final = frozenset({"gm", "everyone"})
+_READERS: Final = {"gm": "gm", "owner": "gm", "everyone": "everyone"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Desk:
     async def reader(self, text: str, *, path: str) -> str:
         """Return the reader that a text names: a written reader, or a character by name."""
         if text in _READERS or ":" in text:
-            return text
+            return _READERS.get(text, text)
         return character((await self.entity(text, path=path)).id)
 
     async def audience(self, arguments: Arguments) -> Audience:
@@ -237,10 +237,7 @@ async def desk_of(
         opens and caller.space_used_last
     ):
         named = await _space_by_name(canon, caller, _listed(arguments, *names))
-    try:
-        space = await choose_space(canon, caller, named)
-    except InvalidInput as error:
-        raise _with_example(error, caller.tool, arguments) from error
+    space = await choose_space(canon, caller, named)
     caller.use(space.id)
     if caller.idempotency_key is None and caller.tool in TOOLS:
         caller = caller.asking({"call": canon.identities.fresh()})  # its commits are one call
@@ -289,30 +286,6 @@ def _listed(arguments: Arguments, *names: str) -> list[str]:
     return found
 
 
-def _with_example(error: InvalidInput, tool: str, arguments: Arguments) -> InvalidInput:
-    """Add a corrected call to the error, with long texts shortened."""
-    names = error.details.get("names", ())
-    if not names:
-        return error
-    call = {"tool": tool, "arguments": {**_brief(arguments), "space": names[0]}}
-    message = f"{error.message.rstrip('.')}. For example: {encode_json(call).decode()}"
-    details = {name: each for name, each in error.details.items() if name != "names"}
-    return InvalidInput(error.code, message, **details, call=call)
-
-
-def _brief(value: Any) -> Any:
-    match value:
-        case str():
-            return value if len(value) <= _EXAMPLE else f"{value[:_EXAMPLE]}…"
-        case Mapping():
-            return {name: _brief(each) for name, each in value.items()}
-        case list():
-            return [_brief(each) for each in value[:2]]
-        case _:
-            return value
-
-
-_EXAMPLE: Final = 40
 _LOOKED_MAX: Final = 20
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
+from canonry.assistant.disputing import disputes_of
 from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, row_of, rows_of
@@ -32,7 +33,7 @@ from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Fact, Relation
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
@@ -376,6 +377,8 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
                 **judged,
             }
             return row | proposed
+        case Fact() | Event() | Relation():
+            return row | filled({"disputed": await disputes_of(desk, thing)})
         case _:
             return row
 

@@ -1,5 +1,6 @@
 """The tool `propose`: claims, their evidence and their audience."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -24,6 +25,7 @@ from canonry.assistant.claims import (
     values_corrected,
 )
 from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
+from canonry.assistant.disputing import with_sayers
 from canonry.assistant.reviewing import judge_waiting
 from canonry.assistant.rows import Row, cut, filled
 from canonry.assistant.tools import canon_tool
@@ -39,14 +41,15 @@ from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, made_before
-from canonry.canon.session.snippets import QuotedWords, keep_words
+from canonry.canon.session.snippets import SAID_TITLE, QuotedWords, keep_words
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade, Proposal, ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Speaker, Turn
+from canonry.log.items.sources import Source
 from canonry.log.observing import ids_in
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
-from canonry.values.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.json_values import encode_json, folded
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
@@ -168,8 +171,6 @@ def _told(near: Sequence[Entity | str], between: str) -> str:
     return between.join(name for name, _ in _called(near))
 
 
-SAID: Final = "What was said"
-"""The title of the document that keeps the words given in `said`."""
 SAID_TO_FEW: Final = "What was said to few"
 """The title if the claims have a limited audience; each audience has its own document."""
 _AGAINST: Final = 5
@@ -184,9 +185,46 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     claims = [claim_by_kind(each) for each in arguments["claims"]]
     for n, claim in enumerate(claims):
         require_members(claim, n)
-    if desk.is_account:
-        return await _claim_in_account(desk, claims, arguments)
-    return await _proposing_told(desk, claims, arguments)
+    judge = _claim_in_account if desk.is_account else _proposing_told
+    while True:  # each turn adds an entity for a document that claims name as one
+        try:
+            reply = await with_sayers(desk, await judge(desk, claims, arguments))
+            return {"note": reply.get("note") or _accepted(reply), **reply}
+        except (NotFound, InvalidInput) as error:
+            found = await _document_meant(desk, claims, error)
+            if found is None or len(claims) > len(arguments["claims"]) + _NAMED_MAX:
+                raise
+            claims.append({"kind": "entity", "name": found.title, "type": "document"})
+            claims[-1]["evidence"] = [found.id]
+
+
+def _accepted(reply: Row) -> str:
+    """Return the sentence that says what became of the claims, if there is nothing else to tell."""
+    done = "Would accept" if reply.get("written") is False else "Accepted"
+    good = sum(row["verdict"] == "accepted" for row in reply["verdicts"])
+    return f"{done} {good} of {reply['of']}."
+
+
+async def _document_meant(
+    desk: Desk, claims: Sequence[Mapping[str, Any]], error: CanonryError
+) -> Source | None:
+    """Return the document that a claim names where it needs an entity, by the error's path."""
+    found = _PLACE.fullmatch(error.details.get("path", ""))
+    if found is None or error.code not in {"name.unknown", "name.other-kind"}:
+        return None
+    number, member, place = found.groups()
+    value = claims[int(number)][member]
+    path = found[0]
+    try:
+        thing = await desk.thing(value[int(place)] if place else value, Source, path=path)
+    except (NotFound, InvalidInput):
+        return None
+    known = {folded(each["name"]) for each in claims if each["kind"] == "entity"}
+    return thing if isinstance(thing, Source) and folded(thing.title) not in known else None
+
+
+_PLACE: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")
+"""The path of a name of an entity in a relation, a fact or an event."""
 
 
 async def _claim_in_account(
@@ -240,7 +278,7 @@ async def _proposing_told(
     cited = Cited(evidence=evidence, authority=await _authority(desk, arguments, evidence))
     meant = [await restated(desk, one, n) for n, one in enumerate(claims)]
     if said is None and not dry:  # the reasons of corrections are evidence, too
-        reasons = (one.get("says") for one in claims if one["kind"] == "correction")
+        reasons = (one.get("reason") for one in claims if one["kind"] == "correction")
         said = " ".join(dict.fromkeys(filter(None, reasons))) or None
     if said is None and desk.is_account and not any("evidence" in e for e in (arguments, *claims)):
         most = canon.policy.limits.snippet  # the word of the owner is evidence
@@ -324,7 +362,7 @@ def _words(desk: Desk, words: str, readers: Audience) -> QuotedWords:
     """Return the words for the document of these readers, who must include the caller."""
     text = checked(words, desk.canon.policy.limits.snippet, path="/said")
     desk.require_reader(readers, path="/said")
-    return QuotedWords(text=text, title=SAID_TO_FEW if readers else SAID, audience=readers)
+    return QuotedWords(text=text, title=SAID_TO_FEW if readers else SAID_TITLE, audience=readers)
 
 
 def _verdicts(
@@ -436,7 +474,7 @@ async def _upkeep(
     rows: list[Row] = [{"claim": briefly(claim), "verdict": verdict} for claim in claims]
     for n, proposal_id in enumerate(ids):
         if decides:
-            by, reason = step(desk.caller, str(n)), claims[n].get("says", "")
+            by, reason = step(desk.caller, str(n)), claims[n].get("reason", "")
             rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, reason)
         else:
             rows[n]["proposal"] = proposal_id

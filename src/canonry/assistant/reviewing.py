@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, Wanted, desk_of, wanted
+from canonry.assistant.disputing import with_sayers
 from canonry.assistant.rows import Row, filled, fitted, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each
 from canonry.assistant.tools import canon_tool
-from canonry.assistant.undoing import undo
+from canonry.assistant.undoing import undo, what_items_say, withdrawal
 from canonry.assistant.upkeep import accept_upkeep
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
@@ -23,7 +24,7 @@ from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import answered
-from canonry.canon.session.lookup import Account, require, within_account
+from canonry.canon.session.lookup import Account, require, require_all, within_account
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.gateway.tool import Arguments, Reply
@@ -46,8 +47,9 @@ from canonry.records.usecases.identity import (
 )
 from canonry.records.usecases.withdrawing import split_records
 from canonry.values.audience import EVERYBODY as ALL
-from canonry.values.errors import InvalidInput, NotSupported
-from canonry.values.provenance import Authority
+from canonry.values.errors import Conflict, InvalidInput, NotSupported
+from canonry.values.json_values import encode_json
+from canonry.values.provenance import Authority, CanonLevel
 
 _HINT: Final = "To settle one, decide read: of=[document], its field, other=one name in read_as."
 
@@ -115,9 +117,6 @@ _BRING_BACK: Final = (
     'To bring it back, decide undo, of=["{}"]. The operator\'s rule of retention erases it later.'
 )
 _REVIEWED: Final = "needs review"
-_ALLOWED: Final = (
-    "It was accepted before, and may now stand beside {}. If that is wrong, retcon it."
-)
 _FEW: Final = 3
 _LISTS: Final = ("waiting", "duplicates", "unclear")
 _BOTH: Final = "For complete lists, call review with what=pending, duplicates or unclear."
@@ -161,7 +160,7 @@ async def _listed(desk: Desk, page: Wanted, asks: frozenset[Ask]) -> Row:
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     else:
         reply["hint"] = "Use decide to accept, reject, judge or waive; merge or separate entities."
-    return reply
+    return await with_sayers(desk, reply)
 
 
 async def _refused(desk: Desk) -> Sequence[Proposal]:
@@ -236,14 +235,44 @@ async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     verdict, of = arguments["verdict"], arguments.get("of", ())
     if verdict != "undo" and not of:
         _exactly(of, 1)
-    row = await _VERDICTS[verdict](desk, of, arguments)
-    return filled({"note": row.get("note")}) | {"verdict": verdict, **row}
+    row = await with_sayers(desk, await _VERDICTS[verdict](desk, of, arguments))
+    return {"note": row.get("note") or await _done(desk, verdict, row), "verdict": verdict, **row}
+
+
+_DONE: Final[Mapping[str, str]] = {
+    "judge": "Judged",
+    "accept": "Accepted",
+    "reject": "Rejected",
+    "waive": "Both stand",
+    "merge": "Merged into",
+    "separate": "Separated",
+    "split": "Split off",
+    "retcon": "Retracted",
+    "reveal": "Everybody knows",
+    "read": "Read",
+    "undo": "Undone",
+}
+"""The word for each verdict in the first sentence of a reply."""
+
+
+async def _done(desk: Desk, verdict: str, row: Row) -> str:
+    """Return the sentence that says what a decision has done, and to which items."""
+    rows = [row, *row.get("verdicts", ())]
+    told = [each.get("id") or each.get("proposal") for each in rows]
+    ids = [*row.get("fallen", ()), *row.get("revealed", ()), *filter(None, told)]
+    says = await what_items_say(desk, ids)
+    fell = await what_items_say(desk, [i for each in rows[1:] for i in each.get("fallen", ())])
+    more = f" Retracted: {fell}." if fell else ""
+    return f"{_DONE[verdict]}{f': {says}' if says else ''}.{more}"
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
     desk.require_judged("Proposals")
-    found = [await desk.thing(each, Proposal, path=f"/of/{n}") for n, each in enumerate(of)]
-    return [each for each in found if isinstance(each, Proposal)]
+    kinds = (Proposal, Fact, Event, Relation)
+    found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
+    ids = [each.proposal_id for each in found if isinstance(each, kinds[1:]) and each.proposal_id]
+    made = await require_all(desk.canon, desk.caller, Proposal, ids)
+    return [*(each for each in found if isinstance(each, Proposal)), *made]
 
 
 async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -281,27 +310,37 @@ async def _evaluate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdict) -> Row:
     """Decide proposals by hand, and let the rules judge those that waited for them."""
     rows: list[Row] = []
-    allowed: list[str] = []
     for n, each in enumerate(proposals):
         caller, became = step(desk.caller, str(n)), None
-        accepts = verdict.status is ProposalStatus.ACCEPTED
-        if accepts and each.status is verdict.status and each.doubts:
-            reason, became = verdict.rationale, each.decision and each.decision.canonical_id
-            for one in each.doubts:
-                asking = step(caller, one.id)
-                await waive_conflict(desk.canon, asking, each.id, one.id, reason=reason)
-                allowed.append(one.id)
-            rows.append(filled({"proposal": each.id, "verdict": "accepted", "id": became}))
+        if each.decision is not None and each.doubts and not verdict.same_as:
+            rows.append(await _settled(desk, each, verdict))
             continue
-        if each.type is ProposalType.UPKEEP and accepts:
+        if each.type is ProposalType.UPKEEP and verdict.status is ProposalStatus.ACCEPTED:
             became = await accept_upkeep(desk.canon, caller, each.id, verdict.rationale)
         else:
             await evaluate_proposal(desk.canon, caller, each.id, verdict)
             now = await require(desk.canon, desk.caller, Proposal, each.id)
             became = now.decision.canonical_id if now.decision else None
         rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
-    reply: Row = {"verdicts": rows + await judge_waiting(desk)}
-    return {**reply, "note": _ALLOWED.format(", ".join(allowed))} if allowed else reply
+    return {"verdicts": rows + await judge_waiting(desk)}
+
+
+async def _settled(desk: Desk, accepted: Proposal, verdict: KeeperVerdict) -> Row:
+    """Settle a possible conflict of what was accepted: retract the other side, or this one."""
+    own = [] if accepted.decision is None else list(accepted.decision.made)
+    is_right = verdict.status is ProposalStatus.ACCEPTED
+    retcon = Retcon(reason=verdict.rationale, authority=_own_word(desk))
+    found = await desk.canon.seen_by(desk.caller).things(
+        [one.id for one in accepted.doubts] if is_right else own
+    )
+    fell = [e.id for e in found.values() if getattr(e, "level", None) is CanonLevel.CANON]
+    for each in fell:
+        await retcon_thing(desk.canon, step(desk.caller, each), each, retcon)
+    for one in accepted.doubts if is_right else ():
+        by = step(desk.caller, f"waive {one.id}")
+        await waive_conflict(desk.canon, by, accepted.id, one.id, reason=verdict.rationale)
+    row = {"proposal": accepted.id, "verdict": verdict.status.value, "fallen": fell}
+    return filled({**row, "id": own[0] if own and is_right else None})
 
 
 async def judge_waiting(desk: Desk, fallen: Iterable[str] = ()) -> list[Row]:
@@ -438,15 +477,26 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 async def _forget(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_judged("Statements")
     done = await answered(desk.canon, step(desk.caller, "withdraw"), desk.space.id)
-    forgotten = None if done is None else done.id
-    if forgotten is None:
-        kinds = (Fact, Event, Relation)
-        found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
-        things = list({one.id: one for one in found if isinstance(one, kinds)}.values())
-        retcon = Retcon(reason=arguments.get("reason") or _FORGOTTEN, authority=_own_word(desk))
-        where = desk.canon, desk.caller, desk.space.id
-        forgotten = (await forget_statements(*where, things, retcon)).commit_id
-    return {"note": "Forgotten.", "id": forgotten, "hint": _BRING_BACK.format(forgotten)}
+    if done is not None:
+        return {"note": "Forgotten.", "id": done.id, "hint": _BRING_BACK.format(done.id)}
+    kinds = (Fact, Event, Relation, Source)
+    found = [await desk.thing(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
+    things = list({one.id: one for one in found if isinstance(one, kinds)}.values())
+    retcon = Retcon(reason=arguments.get("reason") or _FORGOTTEN, authority=_own_word(desk))
+    where: tuple[Any, ...] = (desk.canon, desk.caller, desk.space.id, things)
+    named = await what_items_say(desk, [each.id for each in things])
+    try:
+        receipt = await forget_statements(*where, retcon=retcon, withdraw=withdrawal(desk))
+    except Conflict as error:
+        if error.code != "forget.cited":
+            raise
+        resting = error.details["conflicts"]
+        call = {"verdict": "forget", "of": [*(each.id for each in things), *resting]}
+        says = await what_items_say(desk, resting)
+        message = f"{named} is the only evidence of: {says}. To forget both, decide {{}}"
+        raise Conflict(error.code, message.format(encode_json(call).decode())) from error
+    hint = _BRING_BACK.format(receipt.commit_id)
+    return {"note": f"Forgotten: {named}.", "id": receipt.commit_id, "hint": hint}
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -468,10 +518,14 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     else:
         desk.require_told("Ends of relations", "Propose a correction of the field.")
     until = await desk.time(arguments, "when")
-    ended = await end_relation(
-        desk.canon, caller, relation.id, until=until, reason=arguments.get("reason") or _ENDED
-    )
-    return {"id": ended.id}
+    says, reason = await what_items_say(desk, [relation.id]), arguments.get("reason") or _ENDED
+    try:
+        ended = await end_relation(desk.canon, caller, relation.id, until=until, reason=reason)
+    except Conflict as error:
+        if error.code != "relation.ended" or until not in {None, getattr(relation, "until", None)}:
+            raise
+        return {"note": f"This had already ended: {says}.", "id": relation.id}
+    return {"note": f"Ended: {says}.", "id": ended.id}
 
 
 _SHOWN: Final = 10

@@ -11,7 +11,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.log.entries import THING_KINDS, Thing
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, said_in
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
@@ -196,8 +196,9 @@ def _said(  # noqa: PLR0911 - one case a kind
     match thing:
         case Entity():
             said = thing.description or _properties_said(thing, full)
-            tags = list(thing.state_tags)
-            return {"name": thing.name, "type": thing.shown_type, "tags": tags} | _cut(said, full)
+            name, beside = party_of(thing)
+            row: Row = {"name": name, "type": thing.shown_type, "tags": list(thing.state_tags)}
+            return row | _cut(said, full) | filled({"fields": beside})
         case Fact():
             held = {"from": _time(thing.time_ref), "until": _time(thing.ends_at)}
             gone = {"ended": True} if thing.superseded and thing.ends_at is None else {}
@@ -320,7 +321,20 @@ def _rests_on(proposal: Proposal) -> tuple[str, ...]:
 
 def _about(thing: Thing, names: Names) -> Row:
     ids = (thing.entity_id,) if isinstance(thing, Memory) else about(thing)
-    return {"about": [names[i].name for i in ids if i in names]}
+    return {"about": [party_of(names[i])[0] for i in ids if i in names]}
+
+
+_LINES: Final = frozenset({"transaction", "receipt"})
+"""The types of records that are named by their party, with the date and the amount beside it."""
+
+
+def party_of(entity: Entity) -> tuple[str, Row]:
+    """Return the name of an entity; that of a bank line is its party, and the rest are fields."""
+    said = said_in(entity.snapshot)
+    for group in entity.naming.groups if entity.naming and entity.entity_type in _LINES else ():
+        if isinstance(party := said(group[0]), str) and party:
+            return party, {name: said(name) for name in group[1:]}
+    return entity.name, {}
 
 
 def properties_of(entity: Entity) -> dict[str, Any]:

@@ -56,7 +56,8 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if there is not None and there.id != space_opened_by(canon, caller):
         caller.use(there.id)
         hint = "This space existed already and is unchanged. For another, choose another name."
-        return {"id": there.id, "name": there.name, "opened": False, "hint": hint}
+        note = f"Nothing was opened, because there is a space {there.name}."
+        return {"note": note, "id": there.id, "name": there.name, "opened": False, "hint": hint}
     about = arguments.get("about")
     calendar = arguments.get(CALENDAR)
     properties: dict[str, Any] = {} if calendar is None else {CALENDAR: calendar}
@@ -71,9 +72,10 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     made = the_made(receipt, SpaceDraft).id
     caller.use(made)
     return {
+        "note": f"Opened the space {name}.",
         "id": made,
         "name": name,
-        "hint": "Record texts with tell, then make claims canon with propose.",
+        "hint": "Next, tell and propose.",
     }
 
 

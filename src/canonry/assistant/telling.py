@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, checked, desk_of
-from canonry.assistant.rows import Row, cut, filled, fitted
+from canonry.assistant.first_sentences import counted
+from canonry.assistant.rows import Row, cut, filled, fitted, party_of
 from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.canonize_scene import finalize_scene, outcomes_among, proposals_of
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
@@ -20,7 +21,7 @@ from canonry.gateway.limits import Limits
 from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import SceneDated, ScenePlaced
-from canonry.log.items.entities import family_of
+from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, Story, TurnDraft
 from canonry.log.items.sources import SourceType
 from canonry.narrative.usecases.scenes import (
@@ -112,6 +113,7 @@ _ENTITY_PATH: Final = 2
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500
+_NAMED_MAX: Final = 3
 _BY: Final = {"user": Speaker.USER, "me": Speaker.USER, "gm": Speaker.GM, "narrator": Speaker.GM}
 
 
@@ -143,7 +145,9 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         given = [_typed(each, n) for n, each in enumerate(arguments["records"])]
         recorded = await ingest_records(desk.canon, desk.caller, None, given)
         head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
-        return filled({**head, **_recorded(recorded.records, recorded)})
+        named = await _named(desk, recorded.records)
+        note = _note([row["name"] for row in named], again=recorded.again)
+        return filled({**note, **head, **_recorded(named, recorded)})
     return await _document(desk, arguments, await given_document(desk, arguments, forms[0]))
 
 
@@ -155,10 +159,11 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
         records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
         return filled(
             {
+                **_note([title], again=done.deduplicated),
                 "document": done.source.id,
                 "title": title,
                 "known_before": done.deduplicated or None,
-                **_recorded(records, done.recorded),
+                **_recorded(await _named(desk, records), done.recorded),
             }
         )
     space = desk.require_told("Documents", "Tell it to space 'account'.")
@@ -174,14 +179,22 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
     more = f"To list all passages, get {kept.source_id}. " if len(shown) < kept.snippets else ""
     return filled(
         {
+            **_note([title], again=kept.added == 0),
             "document": kept.source_id,
             "title": title,
             "passages": shown,
             "total": kept.snippets or None,
             "known_before": kept.added == 0 or None,
-            "hint": f"{more}Cite the ids of passages as evidence in propose.",
+            "hint": more.strip(),
         }
     )
+
+
+def _note(names: Sequence[str], *, again: bool) -> Row:
+    """Return the sentence that says what was recorded."""
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    known = "Nothing new was recorded; known before" if again else "Recorded"
+    return {"note": f"{known}: {'; '.join(names[:_NAMED_MAX])}{more}."}
 
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
@@ -200,17 +213,21 @@ def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
     return {"entity_type": record["type"], **others}
 
 
-def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
+async def _named(desk: Desk, records: Sequence[RecordedAs]) -> list[Row]:
+    """Return the first recorded entities; those of bank lines are named by their party."""
+    some = records[:SHOWN_MAX]
+    known = await desk.canon.within(desk.space.id).things([one.entity_id for one in some])
+    rows: list[Row] = []
+    for one in some:
+        entity = known.get(one.entity_id)
+        name, beside = party_of(entity) if isinstance(entity, Entity) else (one.name, {})
+        row = {"id": one.entity_id, "name": name, "type": one.entity_type, "fields": beside}
+        rows.append(filled({**row, "new": one.created or None}))
+    return rows
+
+
+def _recorded(found: Sequence[Row], recorded: Any) -> Row:
     """Return the recorded entities, the warnings and the possible duplicates."""
-    found = [
-        {
-            "id": one.entity_id,
-            "name": one.name,
-            "type": one.entity_type,
-            **({"new": True} if one.created else {}),
-        }
-        for one in records[:SHOWN_MAX]
-    ]
     warnings = () if recorded is None else recorded.warnings
     duplicates = [] if recorded is None else recorded.duplicates[:SHOWN_MAX]
     return {
@@ -264,7 +281,15 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         )
         receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
         told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
-    reply: Row = {"scene": scene.id, "name": scene.title, "opened": opened or None, "turns": told}
+    said = counted(len(told), "turn") if told else scene.title
+    note = _note([said], again=False)
+    reply: Row = {
+        **note,
+        "scene": scene.id,
+        "name": scene.title,
+        "opened": opened or None,
+        "turns": told,
+    }
     if (closing := arguments.get("end_scene")) is not None:
         summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
         proposals = await proposals_of(desk.canon, scene.space, scene.id)
@@ -277,11 +302,9 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
             outcomes=[each.id for each in outcomes],
             summary=summary,
         )
-        reply["closed"] = True
-    elif told:
-        reply["hint"] = "Cite the ids of turns as evidence in propose."
-        if has_more_readers:
-            reply["hint"] += " The scene, its title and its summary have more readers."
+        reply |= {"note": f"Closed: {scene.title}.", "closed": True}
+    elif told and has_more_readers:
+        reply["hint"] = "The scene, its title and its summary have more readers."
     return filled(reply)
 
 

@@ -1,18 +1,23 @@
 """Tools of the toolset, made from their entries in `tools.toml`."""
 
+import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
 from canonry.assistant.aliases import understood
 from canonry.assistant.desk import PAGE_MAX
 from canonry.assistant.first_sentences import FIRST_SENTENCES
+from canonry.assistant.wording import in_plain_words, is_plain
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
 from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.values.data_files import read_toml
+from canonry.values.errors import CanonryError
+from canonry.values.json_values import encode_json
 
 _ENTRIES: Final[Mapping[str, Any]] = read_toml(__package__, "tools.toml")
 _VALUES: Final[Mapping[str, Field]] = {
@@ -43,13 +48,75 @@ def canon_tool(
         input_schema=_arguments(entry, choices),
         output_schema=_reply(entry),
         roles=roles,
-        run=_worded(name, run, paged="limit" in entry.get("shared", ())),
+        run=_worded(name, _with_way(name, run), paged="limit" in entry.get("shared", ())),
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
         asks=entry.get("asks", False),
         limits=limits,
         mend=understood,
     )
+
+
+_CLAIMED: Final = re.compile(r"/claims/(\d+)/(?:from|to|of|about|who|where)(?:/\d+)?")
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_CALL_MAX: Final = 1_000
+"""The most characters of a corrected call in an error."""
+
+
+def _with_way(tool: str, run: Run) -> Run:
+    """Return the same tool in the words of the space; errors about names have a call that works."""
+
+    async def called(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        try:
+            reply = await run(canon, caller, arguments)
+        except CanonryError as error:
+            told = error
+            if error.code in {"name.ambiguous", "name.unknown", "space.ambiguous"}:
+                told = _with_call(error, tool, deepcopy(dict(arguments)))
+            if await is_plain(canon, caller):
+                told = type(error)(error.code, in_plain_words(told.message), **told.details)
+            raise told from error
+        return in_plain_words(reply) if await is_plain(canon, caller) else reply
+
+    return called
+
+
+def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryError:
+    """Add a corrected call: with the first candidate, or with a claim that adds the entity.
+
+    Names that the same claim uses elsewhere are no candidates.
+    """
+    details, message = dict(error.details), error.message
+    path, near = details["path"], details.pop("candidates", ())
+    part, last = _part_of(call, path)
+    claimed = _CLAIMED.fullmatch(path) if error.code == "name.unknown" else None
+    if claimed:
+        used = encode_json(call["claims"][int(claimed[1])]).decode()
+        near = [each for each in near if f'"{each}"' not in used]
+        guess = f" Did you mean {near[0]}?" if near else ""
+        new = {"kind": "entity", "name": part[last], "type": "person"}
+        message = f"{message.partition(' Did you mean')[0]}{guess} If it is new, add it in the same"
+        message += f" call: {encode_json(new).decode()}, with its own type."
+        call["claims"] = call["claims"] if near else [new, *call["claims"]]
+    if near:
+        found, names = _ID.search(near[0]), details.pop("names", ())
+        part[last] = names[0] if names else found[0] if found else near[0]
+        details["candidates"] = near
+        example = encode_json({str(last): part[last]}).decode()[1:-1]
+        message += f" For example: {example}." if found else ""
+    more = {"call": {"tool": tool, "arguments": call}} if claimed or near else {}
+    sure = tool != "decide" or error.code != "name.unknown"
+    more = more if sure and len(encode_json(more)) <= _CALL_MAX else {}
+    return type(error)(error.code, message, **details, **more)
+
+
+def _part_of(call: dict[str, Any], path: str) -> tuple[Any, Any]:
+    """Return the object or list of a call that a path leads into, and the last step."""
+    *steps, last = [int(each) if each.isdecimal() else each for each in path.split("/")[1:]]
+    part: Any = call
+    for step in steps:
+        part = part[step]
+    return part, last
 
 
 def _worded(name: str, run: Run, *, paged: bool) -> Run:

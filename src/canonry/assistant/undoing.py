@@ -1,25 +1,31 @@
 """The verdict `undo` of `decide`: take back the caller's last call, or an undo."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from canonry.assistant.desk import Desk
 from canonry.assistant.rows import Row, filled, rows_of
 from canonry.canon.canonization.undo_call import undo_call
+from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
 from canonry.gateway.tool import Arguments
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
 from canonry.log.entries import Tombstone
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.sources import Snippet
 from canonry.records.usecases.withdrawing import withdrawn_with
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.observations import Observation
+from canonry.values.observations import Observation, ObservationDraft
 
 _GONE: Final = (log.EntityRetconned, log.EventRetconned, log.RelationRetconned, log.FactRetconned)
 _BACK: Final = (log.FactResumed, log.RelationResumed, log.Restored)
 _WORDS: Final = {"turn": "turns", "snippet": "passages", "source": "documents", "scene": "scenes"}
+_TITLES: Final = ("title", "file_name")
+_NAMES: Final = ("properties.name", "properties.title")
 _NAMED: Final = 3
 """The most items that a sentence names."""
 
@@ -35,44 +41,75 @@ async def undo(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         message = f"/of has {len(of)} items. Omit it, or give the id that an undo returned."
         raise InvalidInput("decide.how-many", message, path="/of")
     reason = arguments.get("reason") or "the caller took the call back"
-    own = partial(withdrawn_with, desk.canon, account_of(desk.caller))
-    withdraw = own if desk.is_account else None
-    asked: Row = {"reason": reason, "undo_id": of[0] if of else None, "withdraw": withdraw}
+    asked: Row = {"reason": reason, "undo_id": of[0] if of else None, "withdraw": withdrawal(desk)}
     try:
         receipt = await undo_call(desk.canon, desk.caller, desk.space.id, **asked)
     except Conflict as error:
-        if error.code != "undo.rests-on":
+        if error.code not in {"undo.rests-on", "undo.changed-nothing"}:
             raise
-        says = await _says(desk, error.details["conflicts"])
+        says = await what_items_say(desk, error.details["conflicts"])
+        if error.code == "undo.changed-nothing":
+            last = await what_items_say(desk, error.details["last"])
+            note = f"Nothing was undone, because your last call changed nothing: {last}."
+            call = f'decide undo, of=["{error.details["undo"]}"]'
+            return {"note": note, "hint": f"To take back the call before it ({says}), {call}."}
         message = f"Later items rest on what this call did: {says}. Retcon them first."
         raise Conflict(error.code, message, **error.details) from error
-    entries = receipt.entries
+    entries, drafts = receipt.entries, receipt.found or {}
     words = [i for each in entries if isinstance(each, log.Withdrawn) for i in each.targets]
     gone = [ids_of(each)[0] for each in entries if isinstance(each, _GONE)]
     back = [ids_of(each)[0] for each in entries if isinstance(each, _BACK)]
-    back = [one for one in dict.fromkeys(back) if one not in gone]
     others = [e for e in entries if not isinstance(e, log.CallUndone | log.Withdrawn)]
     about = [ids_of(each)[-1 if isinstance(each, log.Made) else 0] for each in others]
+    if not of:  # forgotten items are made again
+        back += [e.thing.id for e in entries if isinstance(e, log.Made)]
+    back = [one for one in dict.fromkeys(back) if one not in gone]
     changed = [one for one in about if one not in {*gone, *back}]
     said = (
-        ("Took back", await _says(desk, [*reversed(gone), *words])),
-        ("Done again" if of else "Changed back", await _says(desk, changed, tagged=True)),
-        ("Holds again", await _says(desk, back)),
+        ("Took back", await what_items_say(desk, [*reversed(gone), *words], drafts)),
+        ("Done again" if of else "Changed back", await what_items_say(desk, changed, tagged=True)),
+        ("Holds again", await what_items_say(desk, back)),
     )
     note = " ".join(f"{what}: {says}." for what, says in said if says)
     return filled({"note": note, "id": receipt.commit_id, "fallen": gone, "holds_again": back})
 
 
-async def _says(desk: Desk, ids: Sequence[str], *, tagged: bool = False) -> str:
-    """Return what the first of some items say, and the number of the others."""
+def withdrawal(desk: Desk) -> Withdraw | None:
+    """Return how documents of an account are withdrawn; None for other spaces."""
+    own = partial(withdrawn_with, desk.canon, account_of(desk.caller))
+    return own if desk.is_account else None
+
+
+async def what_items_say(
+    desk: Desk,
+    ids: Sequence[str],
+    drafts: Mapping[str, log.ThingDraft] = MappingProxyType({}),
+    *,
+    tagged: bool = False,
+) -> str:
+    """Return what the first of some items say, and the number of the others.
+
+    Withdrawn documents and scenes have the titles of their `drafts`.
+    """
     found = await desk.canon.seen_by(desk.caller).things(ids)
     known = [found[one] for one in dict.fromkeys(ids) if one in found]
-    rows = await rows_of(desk, [e for e in known if not isinstance(e, Tombstone | Observation)])
+    shown = [e for e in known if not isinstance(e, Tombstone | Observation)]
+    shown = [e for e in shown if not isinstance(e, Proposal | Snippet)] or shown
+    rows = await rows_of(desk, shown)
     texts = [str(row.get("name") or row.get("says", "")).rstrip(".") for row in rows]
     for n, row in enumerate(rows if tagged else ()):
         texts[n] += f" is {', '.join(row['tags'])}" if "tags" in row else ""
-    words = Counter(one.was for one in known if isinstance(one, Tombstone))
+    gone = [one for one in known if isinstance(one, Tombstone)]
+    texts += [_title(drafts.get(one.id)) for one in gone]
+    words = Counter(one.was for one in gone)
     texts += [f"{_WORDS[was]}: {count}" for was, count in words.items() if was in _WORDS]
     texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
     return "; ".join(texts[:_NAMED]) + more
+
+
+def _title(draft: log.ThingDraft | None) -> str:
+    """Return the title of a withdrawn document or scene, or the name in an observation."""
+    fields = draft.fields if isinstance(draft, ObservationDraft) else {}
+    texts = (*(getattr(draft, each, "") for each in _TITLES), *map(fields.get, _NAMES))
+    return next((one for one in texts if isinstance(one, str) and one), "")

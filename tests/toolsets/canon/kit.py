@@ -84,7 +84,7 @@ class Desk:
 
     async def saltmere(self) -> str:
         """A space with people, a place, what ties them and what is so; its id."""
-        made = await self.call("open", name="Saltmere", about="A harbour")
+        made = await self.call("open", name="Saltmere", about="A harbour in a game")
         await self.call("tell", title="Harbour book", text=HARBOUR, space="Saltmere")
         await self.call("propose", claims=WHO, evidence=["Harbour book"], space="Saltmere")
         return str(made["id"])

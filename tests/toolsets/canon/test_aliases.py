@@ -78,7 +78,15 @@ CLAIMS: list[tuple[Any, dict[str, Any]]] = [
     ),
     (
         {"entity": "Odo", "attribute": "age", "new_value": 9, "because": "x"},
-        {"kind": "correction", "of": "Odo", "field": "age", "value": 9, "says": "x"},
+        {"kind": "correction", "of": "Odo", "field": "age", "value": 9, "reason": "x"},
+    ),
+    (
+        {"kind": "correction", "of": "Odo is old.", "says": "Odo is young.", "reason": "x"},
+        {"kind": "correction", "of": "Odo is old.", "value": "Odo is young.", "reason": "x"},
+    ),
+    (
+        {"kind": "retcon", "of": "Odo is old.", "says": "x"},
+        {"kind": "retcon", "of": "Odo is old.", "reason": "x"},
     ),
 ]
 OTHERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

@@ -347,7 +347,7 @@ async def test_a_refused_correction_of_a_field_names_no_value() -> None:
     reply = await desk.call("propose", claims=[claim], space="account")
 
     assert reply["accepted"] == 0
-    assert "note" not in reply
+    assert reply["note"] == "Accepted 0 of 1."
 
 
 @pytest.mark.parametrize("space", ["Saltmere", "account"])

@@ -30,7 +30,7 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 async def a_game() -> Desk:
     """A space in which Ana, Bo and the crown are known to everybody."""
     desk = a_desk()
-    await desk.call("open", name="Saltmere", about="A harbour")
+    await desk.call("open", name="Saltmere", about="A harbour in a game")
     claims = [
         {"kind": "entity", "name": "Ana", "type": "character"},
         {"kind": "entity", "name": "Bo", "type": "character"},

@@ -188,23 +188,6 @@ async def test_a_fact_of_the_account_is_linked_to_the_small_names_in_it(says: st
     assert [row["says"] for row in facts] == [says]
 
 
-async def test_accepting_what_may_conflict_lets_both_stand_and_says_so() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    for title, value in (("Wiki", 100), ("Runbook", 150)):
-        says = f"The beacon allows {value} requests per second."
-        await desk.call("tell", title=title, text=says)
-        claim = {"kind": "fact", "says": says}
-        done = await desk.call("propose", claims=[claim], evidence=[title])
-    (against,) = done["verdicts"][0]["against"]
-    assert (await desk.call("review"))["total"] == 1
-
-    said = await desk.call("decide", verdict="accept", of=[says], reason="It is newer.")
-
-    assert against["id"] in said["note"]
-    assert (await desk.call("review"))["total"] == 0
-
-
 CONFESSION = "Ida confesses to the fire at the tavern."
 OTHER = "Odo Brand mended the well of the tavern."
 

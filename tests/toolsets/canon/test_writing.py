@@ -162,6 +162,7 @@ async def test_two_are_made_one_and_two_again_and_what_never_was_falls() -> None
 
     merged = await desk.call("decide", verdict="merge", of=["Odo", "The Keeper"], reason="One man.")
     assert merged == {
+        "note": "Merged into: Odo Brand.",
         "verdict": "merge",
         "id": merged["id"],
         "name": "Odo Brand",

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from canonry.canon.judging.candidates import Candidate, Unreadable, time_of
 from canonry.canon.judging.contents import (
+    Content,
     EntityContent,
     EventContent,
     FactContent,
@@ -32,9 +34,12 @@ from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
     reading_of,
+    standings_beside,
     statements_at,
+    statements_of,
     states_changed,
     tags_begun_by,
+    with_entities,
 )
 from canonry.canon.judging.state_tags import (
     TagHeld,
@@ -194,13 +199,13 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         case EntityContent() as content:
             return _entity(desk, content)
         case RelationshipContent() as content:
-            return _relation(desk, content)
+            return _supporting(desk, content, _relation(desk, content), Fact)
         case StateChangeContent() as content:
             return _state(desk, content)
         case EventContent() as content:
             return _event(desk, content)
         case FactContent() as content:
-            return _fact(desk, content)
+            return _supporting(desk, content, _fact(desk, content), Relation)
         case Unreadable():
             message = "The content of an accepted proposal cannot be read."
             raise BrokenInvariant("canonization.unresolved", message)
@@ -318,6 +323,21 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
         )
         entries.append(ended)
     return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
+
+
+def _supporting(
+    desk: WritingDesk, content: Content, accepted: Acceptance, form: type[Fact | Relation]
+) -> Acceptance:
+    """Add the evidence also to the items of the other form that say the same."""
+    said = [one for one in statements_of(content, desk.view) if one.held and not one.implied]
+    audience, same = desk.candidate.proposal.audience, dict[str, Fact | Relation]()
+    for standing in standings_beside(said, desk.candidate.moment, desk.view) if said else ():
+        held, thing = standing.statement, standing.thing
+        alike = any(with_entities(held, one, desk.view) == one for one in said)
+        if alike and isinstance(thing, form) and thing.audience == audience:
+            same[thing.id] = thing
+    more = (already_known(desk, i, each.evidence).entries for i, each in same.items())
+    return replace(accepted, entries=(*accepted.entries, *chain.from_iterable(more)))
 
 
 def _said_again(desk: WritingDesk, item: Fact | Relation) -> Acceptance:

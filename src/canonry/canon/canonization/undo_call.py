@@ -4,23 +4,15 @@ A call is the commits of one caller with one request. Ends and resumptions that 
 retraction are computed as for any other one.
 """
 
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from canonry.canon.judging.retractions import resumed_item, retcon_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Attempt, Change, Receipt, commit_change
+from canonry.canon.session.commit_change import Attempt, Change, Receipt, Withdraw, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.traversal import separated
@@ -44,9 +36,6 @@ TOOLS: Final = frozenset({"propose", "tell", "decide"})
 _AGAIN: Final = {2, 4, 6, 8}
 _NOT_MADE: Final = (log.Made, log.FactRead, log.EvidenceLinked, log.CausesLinked, log.SceneExtended)
 
-Withdraw: TypeAlias = Callable[[str, Sequence[str], NewId], Awaitable[Sequence[log.Entry]]]
-"""Returns, for a reason, the entries that withdraw sources of an account."""
-
 
 async def undo_call(
     canon: Canon,
@@ -56,23 +45,37 @@ async def undo_call(
     reason: str,
     undo_id: str | None = None,
     withdraw: Withdraw | None = None,
-) -> Receipt:
+) -> Receipt[Mapping[str, log.ThingDraft]]:
     """Take back the caller's last call in the space that did something, or the undo `undo_id`.
 
     `withdraw` is given for an account, where items rest on sources.
 
+    The receipt has found the drafts that the call made, by their ids.
+
     Raises:
         NotFound: `undo.nothing`, the caller has no such call.
-        Conflict: `undo.rests-on`, with the ids of later items that rest on what it did.
+        Conflict: `undo.rests-on`, with the ids of later items that rest on what it did; or
+            `undo.changed-nothing`, with the items of the last call and of the one before it.
     """
 
-    async def prepare(attempt: Attempt) -> Change:
+    async def prepare(attempt: Attempt) -> Change[Mapping[str, log.ThingDraft]]:
+        idle: list[str] | None = None
         after = Position(max(ORIGIN, attempt.position - UNDO_REACH))
         log_end = await canon.ledger.read(space, after=after, limit=UNDO_REACH)
         for call in _calls(log_end, caller, undo_id):
             undoing = _Undoing(canon=canon, caller=caller, reason=reason, **call)
-            if entries := await undoing.entries(attempt, withdraw):
-                return Change(entries=entries, reads=frozenset((ANY,)), settles=True)
+            entries = await undoing.entries(attempt, withdraw)
+            if entries and idle and undo_id is None:
+                ids = list(dict.fromkeys(ids_of(each)[0] for each in entries[1:]))
+                ids = [one for one in ids if one in undoing.made] or ids
+                message = "Your last call changed nothing. Name the call to undo in /of."
+                own = {"last": idle, "undo": call["first"], "conflicts": ids}
+                raise Conflict("undo.changed-nothing", message, **own)
+            if entries:
+                reads = frozenset((ANY,))
+                return Change(entries=entries, reads=reads, settles=True, found=undoing.made)
+            proposed = [i for i, e in undoing.made.items() if isinstance(e, ProposalDraft)]
+            idle = proposed if idle is None else idle
         message = "You have no call here that can be undone. Retcon the wrong item instead."
         raise NotFound("undo.nothing", message, kind="call")
 
@@ -185,6 +188,12 @@ class _Undoing:
         )
         return (undone, *entries)
 
+    @property
+    def withdrawn(self) -> set[str]:
+        """The items that the call withdrew."""
+        every = (entry for commit in self.commits for entry in commit.entries)
+        return {one for e in every if isinstance(e, log.Withdrawn) for one in e.targets}
+
     def _is_there(self, thing_id: str) -> bool:
         thing = self.now.get(thing_id)
         gone = getattr(thing, "level", None) is CanonLevel.RETCONNED
@@ -194,11 +203,12 @@ class _Undoing:
         """Refuse to undo a call on which later items rest that the caller may see."""
         changed = {one for e in told if not isinstance(e, _NOT_MADE) for one in ids_of(e)}
         resting: list[str] = []
+        made = {i for i, one in self.made.items() if getattr(one, "doc_id", "") != SAID_ID}
         for entry in (entry for commit in self.later for entry in commit.entries):
             draft = entry.thing if isinstance(entry, log.Made) else None
             if isinstance(draft, ProposalDraft):
                 continue  # what it became rests on the call, if it was accepted
-            named = {*ids_of(entry), *names_in((entry,))} & self.made.keys()
+            named = {*ids_of(entry), *names_in((entry,))} & made
             met = named or (draft is None and not changed.isdisjoint(ids_of(entry)))
             if met and self.caller.viewer.sees(entry_audience(entry)):
                 resting.append(ids_of(entry)[0])
@@ -217,8 +227,8 @@ class _Undoing:
             return
         restored = partial(log.Restored, thing_id=own, audience=to)
         match entry:
-            case log.Made():
-                yield from retcon_of(thing, reason, to)
+            case log.Made():  # an item that the call also withdrew was there before it
+                yield from () if own in self.withdrawn else retcon_of(thing, reason, to)
             case _ if own in self.made:
                 return
             case (
@@ -271,8 +281,8 @@ class _Undoing:
         if isinstance(entry, log.FactSuperseded | log.RelationEnded):
             yield entry
         elif isinstance(entry, log.Withdrawn):
-            buried = (e for e in entry.targets if isinstance(self.now.get(e), log.Tombstone))
-            yield from (log.Made(thing=self.made[one]) for one in buried if one in self.made)
+            buried = {e for e in entry.targets if isinstance(self.now.get(e), log.Tombstone)}
+            yield from (log.Made(thing=one) for i, one in self.made.items() if i in buried)
 
     def _again(self, entry: log.Entry) -> Iterator[log.Entry]:
         """Yield the entries that do again what an undo took back."""

@@ -1,55 +1,112 @@
 """Forget statements: retract them, and withdraw them with the words that only they cite."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, cast
 
 from canonry.canon.commands.retcon_things import Retcon, retcon_thing
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.cited_words import Citing, is_cited, share_of_words, tells_only
-from canonry.canon.session.commit_change import Change, Receipt, commit_change
+from canonry.canon.session.commit_change import Change, Receipt, Withdraw, commit_change
+from canonry.canon.session.paging import every_item, newest_match
 from canonry.canon.session.snippets import SAID_ID
 from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
 from canonry.log.folding import thing_key
+from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.errors import Conflict
 from canonry.values.fields import narrowed
 from canonry.values.ids import NewId, SpaceId
 from canonry.values.provenance import CanonLevel
 
 
 async def forget_statements(
-    canon: Canon, caller: Caller, space: SpaceId, things: Sequence[Citing], retcon: Retcon
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    things: Sequence[Citing | Source],
+    *,
+    retcon: Retcon,
+    withdraw: Withdraw | None,
 ) -> Receipt:
-    """Retract statements, and withdraw them, their proposals and their words.
+    """Retract statements, and withdraw them, their proposals and their words; or documents.
 
-    Undo the call to bring them back. The operator's rule of retention erases them later.
+    `withdraw` is given for an account, where items rest on documents. Undo the call to bring them
+    back. The operator's rule of retention erases them later.
 
     Raises:
         NotFound: `thing.unknown`, one of them was forgotten before.
+        Conflict: `forget.cited`, with the ids of statements that rest on a document.
     """
+    sources = [one for one in things if isinstance(one, Source)]
+    stated = [one for one in things if not isinstance(one, Source)]
+    documents = [each.id for each in sources]
+    words = [
+        e.id for i in documents async for e in every_item(partial(canon.documents.snippets, i))
+    ]
+    await _require_uncited(canon, space, {*documents, *words}, {one.id for one in stated})
     kept: list[Entry] = []  # an undo makes them again
-    for thing in things:
+    for thing in stated:
         ids: list[str] = [thing.id, *([thing.proposal_id] if thing.proposal_id else [])]
-        ids += await _own_words(canon, thing)
-        found = await canon.within(space).things(ids)
-        drafts: list[Any] = [
-            narrowed(cast("Any", type(one).__base__), one) for one in found.values()
-        ]
-        kept += [Made(thing=each) for each in drafts]
+        kept += await _made_again(canon, space, [*ids, *await _own_words(canon, thing)])
         kept += _end_of(thing)
-    for n, thing in enumerate(things):
+    for n, thing in enumerate(stated):
         if thing.level is not CanonLevel.RETCONNED:
             await retcon_thing(canon, step(caller, f"retract {n}"), thing.id, retcon)
+    if withdraw is None:
+        kept += await _made_again(canon, space, [*documents, *words])
     gone = tuple(dict.fromkeys(one.thing.id for one in kept if isinstance(one, Made)))
 
-    async def prepare(_: NewId) -> Change:
-        entries = (*kept, Withdrawn(targets=gone, reason=retcon.reason))
-        return Change(entries=entries, reads=frozenset(map(thing_key, gone)))
+    async def prepare(new_id: NewId) -> Change:
+        entries: list[Entry] = list(kept)
+        if withdraw is not None and documents:
+            more = await withdraw(retcon.reason, documents, new_id)
+            targets = [i for one in more if isinstance(one, Withdrawn) for i in one.targets]
+            entries += [*await _made_again(canon, space, targets), *more]
+        if gone:
+            entries.append(Withdrawn(targets=gone, reason=retcon.reason))
+        return Change(entries=tuple(entries), reads=frozenset(map(thing_key, gone)))
 
     return await commit_change(canon, step(caller, "withdraw"), space, prepare)
+
+
+async def _made_again(canon: Canon, space: SpaceId, ids: Sequence[str]) -> list[Entry]:
+    """Return the entries that make items as they were; entities and scenes before what is of them.
+
+    The commit that withdraws them keeps these entries for its undo.
+    """
+    found = (await canon.within(space).things(ids)).values()
+    ordered = sorted(found, key=lambda one: not isinstance(one, Entity | Source))
+    drafts: list[Any] = [narrowed(cast("Any", type(one).__base__), one) for one in ordered]
+    return [Made(thing=each) for each in drafts]
+
+
+async def _require_uncited(
+    canon: Canon, space: SpaceId, words: Collection[str], beside: Collection[str]
+) -> None:
+    """Refuse to forget documents on which other statements rest."""
+    spaces, level = frozenset((space,)), CanonLevel.CANON
+    found: list[Citing] = []
+    if words:
+        found += await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))
+        found += await newest_match(canon.state.events, EventQuery(spaces=spaces, level=level))
+        found += await newest_match(canon.state.relations, RelationQuery(spaces=spaces))
+    resting = [
+        one.id
+        for one in found
+        if one.id not in beside
+        and one.level is CanonLevel.CANON
+        and one.evidence
+        and {each.ref for each in one.evidence} <= {*words}
+    ]
+    if resting:
+        message = "Statements rest on this document. Forget them in the same call, or retcon them."
+        raise Conflict("forget.cited", message, conflicts=resting)
 
 
 def _end_of(thing: Citing) -> list[Entry]:

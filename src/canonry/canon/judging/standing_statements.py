@@ -35,7 +35,13 @@ from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
 from canonry.language.reading.times import is_recurring
-from canonry.language.texts.stems import is_part_of, terms_of, words_of_name
+from canonry.language.texts.stems import (
+    EPITHETS,
+    is_part_of,
+    names_written,
+    terms_of,
+    words_of_name,
+)
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -204,6 +210,9 @@ def statements_of_fact(
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
     names = names_of(view, about)
     text = statement.replace("'", " '") if len(about) > 1 else ""
+    forms = [one.form for one in names_written(statement) if one.part and one.start]
+    strange = {form.rpartition(" ")[2] for form in forms if _is_strange(form, names)}
+    names = {name: each for name, each in names.items() if name.casefold() not in strange}
     named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}
     sole = {str(one.id) for one in about} - named  # a pronoun at the beginning means this one
     said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
@@ -213,6 +222,14 @@ def statements_of_fact(
         owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
         told = tuple(said_by(by.id if by else SPEAKER if owned else "", said))
     return tuple(dict.fromkeys((*told, *statements_of_properties(others, about))))
+
+
+def _is_strange(form: str, names: Mapping[str, str]) -> bool:
+    """Tell whether a written name is another one than the known name whose last word it shares."""
+    first, last = form.split(maxsplit=1)[0], form.rpartition(" ")[2]
+    own = [words for name in names if (words := words_of_name(name)).endswith(f" {last}")]
+    known = any(is_part_of(form, each) or is_part_of(each, form) for each in own)
+    return bool(own) and not known and first not in EPITHETS
 
 
 def reading_of(
@@ -551,3 +568,16 @@ def _tags_beside(
 def entity_of(view: SliceView, thing_id: str) -> Entity | None:
     """Return the entity of an id; a phrase or a word is none."""
     return view.entity(Reference(thing_id)) if is_uuid(thing_id) else None
+
+
+def with_entities(said: Statement, other: Statement, view: SliceView) -> Statement:
+    """Return a statement with an entity of the other one for a phrase that is its name."""
+    for member in ("subject", "value"):
+        own, known = getattr(said, member), getattr(other, member)
+        if isinstance(own, str) and own.startswith(PHRASE) and isinstance(known, str):
+            entity = entity_of(view, known)
+            names = () if entity is None else entity.known_as
+            if own.removeprefix(PHRASE) in {each.replace(" ", "_") for each in names}:
+                changed: dict[str, Any] = {member: known}
+                said = replace(said, **changed)
+    return said

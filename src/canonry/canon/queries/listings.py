@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final
 
+from canonry.canon.queries.spoken_names import bare_name
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import covered_spaces, require, require_universe
@@ -198,7 +199,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
     if wanted is None:
         return _used_last(spaces, caller) or _only(spaces)
     text = folded(wanted)
-    for fits in (_exactly, _begins):
+    for fits in (_exactly, _alike, _begins):
         found = [each for each in spaces if fits(each, text)]
         if len(found) == 1:
             return found[0]
@@ -247,6 +248,10 @@ def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
 def _exactly(space: ChosenSpace, text: str) -> bool:
     own = space.kind is SpaceKind.ACCOUNT and text in ACCOUNT_NAMES
     return own or text in {space.id, folded(space.name)}
+
+
+def _alike(space: ChosenSpace, text: str) -> bool:
+    return bare_name(space.name) == bare_name(text)
 
 
 def _begins(space: ChosenSpace, text: str) -> bool:

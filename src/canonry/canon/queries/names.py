@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
+from canonry.canon.queries.spoken_names import ARTICLES, bare_name, find_holders, names_meant
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import narrowed
@@ -50,6 +51,8 @@ CANDIDATES_MAX: Final = 10
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+_WORDY: Final = frozenset({"note", "message", "document"})
+"""Types of entities that stand for a text; others go before them."""
 _BEGINNING_MIN: Final = 2
 """The shortest text that is matched as the beginning of a name."""
 
@@ -166,16 +169,37 @@ async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type
 
 
 async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
-    """Find items by current name, else by any earlier name or alias, else by a name's beginning."""
-    entities = await _entities(canon, space, meant_by(named)) if _asks(kinds, Entity) else []
+    """Find items by name, else by their words or office, else by the beginning of a name."""
     titled = await _titled(canon, space, kinds)
-    wanted = folded(named)
-    own: list[Thing] = [each for each in entities if folded(each.name) == wanted]
-    own += [each for each in titled if wanted in _titles(each)]
-    if own or entities:
-        return own or [*entities]
-    if _asks(kinds, Fact) and (facts := await canon.state.facts_stating(space, {named})):
+    for forms, keys in (((folded(named),), meant_by(named)), (names_meant(named),) * 2):
+        entities = await _entities(canon, space, keys) if _asks(kinds, Entity) else []
+        own: list[Thing] = [each for each in entities if folded(each.name) in forms]
+        of_title = [each for each in titled if not set(forms).isdisjoint(_titles(each))]
+        if of_title:  # the record of a document has its title
+            own = [e for e in own if isinstance(e, Entity) and e.shown_type not in _WORDY]
+        if own or of_title or entities:
+            return [*own, *of_title] or [*entities]
+    return await _spoken(canon, space, named, kinds) or await _begun_by(
+        canon, space, bare_name(named), titled, kinds
+    )
+
+
+async def _spoken(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
+    """Find facts by their words, else the holders of an office."""
+    facts = await canon.state.facts_stating(space, {named}) if _asks(kinds, Fact) else ()
+    if facts or not _asks(kinds, Entity):
         return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
+    bare = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
+    spans = (await find_mentioned(canon, space, named)).spans
+    ids = {bare.sub("", named[start:end], count=1): one for start, end, one in spans}
+    return [*await find_holders(canon, space, named, ids)]
+
+
+async def _begun_by(
+    canon: Canon, space: SpaceId, named: str, titled: Sequence[Titled], kinds: Sequence[type]
+) -> list[Thing]:
+    """Find items by the beginning of a name, by a part of it, or by the beginning of a word."""
+    wanted = folded(named)
     if len(wanted) < _BEGINNING_MIN:
         return []
     begun: list[Entity | Titled] = []
@@ -257,7 +281,7 @@ async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type])
         names += [each.name for each in (await canon.state.entities(query)).items]
     by_form = {folded(name): name for name in names if name}
     near = get_close_matches(folded(named[:300]), by_form, n=3, cutoff=0.6)  # long ones are slow
-    words = frozenset(folded(named).split())
+    words = frozenset(word for word in folded(named).split() if not is_stop_word(word))
     shared = [form for form in by_form if not words.isdisjoint(form.split())]
     return [by_form[form] for form in dict.fromkeys((*near, *shared))][:3]
 

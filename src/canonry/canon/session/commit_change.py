@@ -239,6 +239,8 @@ class Attempt:
 
 
 Prepare: TypeAlias = Callable[[Attempt], Awaitable[Change[Found]]]
+Withdraw: TypeAlias = Callable[[str, Sequence[str], NewId], Awaitable[Sequence[Entry]]]
+"""Returns, for a reason, the entries that withdraw sources of an account."""
 """Reads, judges and returns the change; it is called again if the verdict is stale."""
 
 

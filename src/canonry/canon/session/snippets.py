@@ -81,6 +81,8 @@ def first_of(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int |
     return None
 
 
+SAID_TITLE: Final = "What was said"
+"""The title of the document that keeps quoted words."""
 SAID_ID: Final = "said"
 """The id that the caller of `create_source` would give to a document of quoted words."""
 

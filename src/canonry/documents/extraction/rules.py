@@ -10,6 +10,7 @@ from itertools import chain, groupby, pairwise
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
+from canonry.canon.session.snippets import SAID_TITLE
 from canonry.documents.extraction.bank_statements import of_services, statement_of
 from canonry.documents.extraction.cards import (
     KINDS,
@@ -461,6 +462,9 @@ def _text(
     if reading.kind is FileType.MARKDOWN and named and beginning and not reading.parts[0].section:
         # A note without a heading is called as its file is.
         first = replace(first, fields={**first.fields, "title": named})
+    titled = first.entity_type == _NOTE.entity_type and "." not in reading.name
+    if titled and reading.name not in {"", SAID_TITLE}:  # its sender gave the title
+        first = replace(first, fields={**first.fields, "title": reading.name})
     return (first, *others)
 
 

@@ -179,7 +179,7 @@ _KOREAN: Final = re.compile(WORDS["names"]["korean"])
 """A Korean word: a name with attached particles."""
 
 
-_BINDING, _TITLES, _EPITHETS = (
+_BINDING, _TITLES, EPITHETS = (
     frozenset(WORDS["names"][each].split()) for each in ("binding", "titles", "epithets")
 )
 """Small words within a longer name, optional ones before it, and those that identify nobody."""
@@ -257,7 +257,7 @@ def _without_genitive(written: str) -> str:
 
 
 def _may_be_part(word: str) -> bool:
-    return len(word) >= _PART_MIN and word not in _EPITHETS and word not in _BINDING
+    return len(word) >= _PART_MIN and word not in EPITHETS and word not in _BINDING
 
 
 def _shape(text: str) -> str:

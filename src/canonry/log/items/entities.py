@@ -12,6 +12,7 @@ from canonry.log.schemas.narrative import (
     DESCRIPTION,
     FRAGMENT_PREFIX,
     NAME,
+    OWN_TYPE,
     PROPERTY_PREFIX,
     STATE_TAGS,
     own_type,
@@ -37,7 +38,7 @@ class EntityClass(StrEnum):
     INSTANCE = "EntityInstance"
 
 
-_ITS_OWN: Final = (NAME, DESCRIPTION)
+_ITS_OWN: Final = (NAME, DESCRIPTION, PROPERTY_PREFIX + OWN_TYPE)
 """The fields that an entity keeps for itself when others are merged into it."""
 
 

@@ -26,6 +26,7 @@ from canonry.canon.judging.standing_statements import (
     statements_at,
     statements_of,
     timed,
+    with_entities,
 )
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.language.texts.sentences import plain_statement
@@ -267,6 +268,7 @@ def _objection(
         return None
     said = standing.moment
     held, claim, order = timed(held, said), timed(claim, now), order_of(now, said)
+    held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
     found = _displaced(held, claim, order) or _compared(held, claim, order, view)
     if found is None and _is_undated_again(held, claim, now, said):
         found = _compared(held, claim, Order.ONE, view)

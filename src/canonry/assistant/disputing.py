@@ -1,0 +1,132 @@
+"""Statements that stand against each other: who said which, and how one call settles it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from canonry.assistant.desk import Desk
+from canonry.assistant.rows import Row, cut, filled
+from canonry.canon.session.snippets import SAID_ID
+from canonry.log.items.proposals import Ask
+from canonry.log.items.scenes import Scene, Turn
+from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.view import PAGE_MAX
+
+_TOLD: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says that ")
+_AGAINST: Final = ("against", "perhaps_against")
+_SETTLE: Final = (
+    'To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
+    'reject retracts this one; waive, other="{1}", keeps both.'
+)
+
+
+async def who_said(desk: Desk, ids: Iterable[str]) -> Mapping[str, str]:
+    """Return the speakers and documents in the evidence of items, or the quoted words, by id."""
+    seen = desk.canon.seen_by(desk.caller)
+    things = await seen.things(dict.fromkeys(ids))
+    cited = {i: [one.ref for one in getattr(e, "evidence", ())] for i, e in things.items()}
+    words = await seen.things({one for refs in cited.values() for one in refs})
+    about = {
+        getattr(one, each, None) for one in words.values() for each in ("source_id", "entity_id")
+    }
+    around = await seen.things({each for each in about if each})
+    return {
+        i: " and ".join(dict.fromkeys(filter(None, (_said_by(words.get(e), around) for e in refs))))
+        for i, refs in cited.items()
+    }
+
+
+def _said_by(words: Any, around: Mapping[str, Any]) -> str:
+    match words:
+        case Turn():
+            return getattr(around.get(words.entity_id or ""), "name", words.speaker.called)
+        case Snippet():
+            source = around.get(words.source_id)
+            quoted = isinstance(source, Source) and source.doc_id == SAID_ID
+            return f'"{cut(words.text, full=False)}"' if quoted else getattr(source, "title", "")
+        case Source() | Scene():
+            return words.title
+        case _:
+            return ""
+
+
+async def with_sayers(desk: Desk, reply: Row) -> Row:
+    """Return a reply whose objections name who said what, and how to settle a dispute."""
+    disputed = {id(row): _told_against(row) for row in _rows_in(reply)}
+    rows = [row for row in _rows_in(reply) if disputed[id(row)]]
+    others = [one for row in rows for one in disputed[id(row)]]
+    own = {id(row): str(row.get("id") or row.get("proposal")) for row in rows}
+    ids = {*own.values(), *(one["id"] for one in others)}
+    ids.update(one for text in _texts_in(reply) for one in _TOLD.findall(text))
+    said = await who_said(desk, ids) if ids else {}
+
+    def named(text: str) -> str:
+        return _TOLD.sub(lambda e: f"{said[e[1]]} says that " if said.get(e[1]) else e[0], text)
+
+    for row in (*rows, *others):
+        if by := said.get(str(own.get(id(row), row.get("id")))):
+            row["said_by"] = by
+    reply = _changed(reply, named)
+    if unsettled := [row for row in rows if row.get("perhaps_against") or _is_possible(row)]:
+        other = disputed[id(unsettled[0])][0]["id"]
+        hint = _SETTLE.format(own[id(unsettled[0])], other)
+        reply["hint"] = " ".join(filter(None, (hint, reply.get("hint"))))
+    return reply
+
+
+def _told_against(row: Row) -> list[Row]:
+    """Return the other statements that a row is against."""
+    others = [one for each in _AGAINST for one in row.get(each, ())]
+    return [one for one in others if _TOLD.search(one.get("because", ""))]
+
+
+def _is_possible(row: Row) -> bool:
+    graded = {one.get("grade") for one in row.get("against", ())}
+    return "possible" in graded and row.get("verdict") == "accepted" and "id" in row
+
+
+def _rows_in(value: Any) -> Iterator[Row]:
+    if isinstance(value, dict):
+        yield value
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _rows_in(each)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    for row in _rows_in(value):
+        yield from (each for each in row.values() if isinstance(each, str))
+
+
+def _changed(value: Any, how: Any) -> Any:
+    match value:
+        case str():
+            return how(value)
+        case dict():
+            return {name: _changed(each, how) for name, each in value.items()}
+        case list():
+            return [_changed(each, how) for each in value]
+        case _:
+            return value
+
+
+async def disputes_of(desk: Desk, item: Any) -> list[Row]:
+    """Return the statements that may stand against an item, with who said them."""
+    query = ProposalQuery(
+        spaces=frozenset((desk.space.id,)), asks=frozenset({Ask.POSSIBLE}), limit=PAGE_MAX
+    )
+    found = (await desk.canon.documents.proposals(query)).items
+    ids = [
+        other
+        for one in found
+        if one.decision is not None
+        for made in one.decision.made
+        for other in ([d.id for d in one.doubts] if made == item.id else [made])
+        if made == item.id or item.id in {d.id for d in one.doubts}
+    ]
+    said = await who_said(desk, ids)
+    things = await desk.canon.seen_by(desk.caller).things(ids)
+    rows = [(i, getattr(e, "statement", getattr(e, "title", ""))) for i, e in things.items()]
+    return [filled({"id": i, "says": says, "said_by": said.get(i)}) for i, says in rows]

@@ -1,0 +1,50 @@
+"""The words of replies by the kind of space: games have words that other spaces do not use."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from canonry.canon.session.caller import Caller
+from canonry.canon.session.canon import Canon
+from canonry.gateway.tool import Noted
+from canonry.language.texts.stems import terms_of
+from canonry.values.data_files import read_toml
+from canonry.values.ids import Space, SpaceKind
+
+_TABLE: Final = read_toml(__package__, "wording.toml")
+_GAMES: Final = frozenset(_TABLE["games"].split())
+VALUES: Final[Mapping[str, str]] = _TABLE["values"]
+"""Values of members in games, with those of other spaces."""
+_SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
+_MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
+
+
+async def is_plain(canon: Canon, caller: Caller) -> bool:
+    """Tell whether the space that the call used is known and no game."""
+    used = caller.space_used_last
+    space = None if used is None else await canon.seen_by(caller).thing(used)
+    if not isinstance(space, Space):
+        return used is not None and used == caller.account
+    words = terms_of(f"{space.name} {space.description}")
+    return space.kind is not SpaceKind.WORLD and _GAMES.isdisjoint(words)
+
+
+def in_plain_words(value: Any, member: str = "") -> Any:
+    """Return a reply with the words of spaces that are no games."""
+    match value:
+        case str() if member in _MEMBERS:
+            value = VALUES.get(value, value.replace("keeper:", "owner:"))
+        case "game master" if member in {"by", "said_by"}:
+            value = "narrator"
+        case str() if member != "says":
+            for told, plain in _SENTENCES.items():
+                value = value.replace(told, plain)
+        case list() | tuple():
+            value = [in_plain_words(each, member) for each in value]
+        case Mapping():
+            value = {name: in_plain_words(each, name) for name, each in value.items()}
+        case Noted():
+            value = replace(value, reply=in_plain_words(value.reply))
+        case _:
+            pass
+    return value

@@ -1,0 +1,192 @@
+"""What the replies of the writing verbs say: what happened, who said what, and what to do next."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from canonry.canon.session.caller import LastUsed
+from tests.toolsets.canon.kit import Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+
+API = "The public API allows {} requests per second."
+_DECIDED = re.compile(r"decide (\w+), of=(\[[^]]*\])")
+_SETTLED = re.compile(r'(accept|reject|waive)(?:, other="([^"]+)")?')
+
+
+async def a_dispute() -> tuple[Desk, dict[str, Any]]:
+    desk = a_desk(last_used=LastUsed())
+    await desk.call("open", name="Platform", about="What the team runs.")
+    for title, figure in (("Wiki", 100), ("Runbook", 150)):
+        await desk.call("tell", title=title, text=API.format(figure))
+        claims = [{"kind": "fact", "says": API.format(figure)}]
+        reply = await desk.call("propose", claims=claims, evidence=title)
+    return desk, reply
+
+
+async def test_each_reply_about_a_dispute_says_who_said_what() -> None:
+    desk, reply = await a_dispute()
+
+    review = await desk.call("review")
+    item = await desk.call("get", of=API.format(150))
+    other = await desk.call("get", of=API.format(100))
+
+    assert reply["note"].startswith(f"May stand against it: Wiki says that {API.format(100)}")
+    (row,) = reply["verdicts"]
+    assert (row["said_by"], row["against"][0]["said_by"]) == ("Runbook", "Wiki")
+    (row,) = review["waiting"]
+    assert (row["said_by"], row["perhaps_against"][0]["said_by"]) == ("Runbook", "Wiki")
+    assert [each["said_by"] for each in item["disputed"]] == ["Wiki"]
+    assert [each["said_by"] for each in other["disputed"]] == ["Runbook"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left"), [("accept", [150]), ("reject", [100]), ("waive", [100, 150])]
+)
+@pytest.mark.parametrize("told", ["propose", "review"])
+async def test_one_call_of_the_hint_settles_a_dispute(
+    verdict: str, left: list[int], told: str
+) -> None:
+    desk, reply = await a_dispute()
+    hint = (reply if told == "propose" else await desk.call("review"))["hint"]
+    of = json.loads(_DECIDED.search(hint)[2])  # type: ignore[index]
+    others = {one[1]: one[2] for one in _SETTLED.finditer(hint) if one[2]}
+    other = {"other": others[verdict]} if verdict in others else {}
+
+    done = await desk.call("decide", verdict=verdict, of=of, reason="I asked.", **other)
+
+    assert done["note"]
+    assert (await desk.call("review"))["waiting"] == []
+    found = (await desk.call("find", text="requests", kinds=["fact"]))["found"]
+    said = {row["says"] for row in found if "level" not in row}
+    assert said == {API.format(figure) for figure in left}
+
+
+async def test_two_speakers_are_named_and_words_in_quotes_are_shown() -> None:
+    desk = a_desk()
+    await desk.call("open", name="Home")
+    await desk.call("propose", said="At eight.", claims=["Max's bedtime is 8 pm."])
+
+    reply = await desk.call("propose", said="Dad says nine.", claims=["Max's bedtime is 9 pm."])
+
+    (row,) = reply["verdicts"]
+    assert row["said_by"] == '"Dad says nine."'
+    assert row["against"][0]["said_by"] == '"At eight."'
+
+
+def _calls_in(reply: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the calls in the hint of a reply, or in an error."""
+    text = f"{reply.get('hint', '')} {reply.get('message', '')}"
+    for one in _DECIDED.finditer(text):
+        yield "decide", {"verdict": one[1], "of": json.loads(one[2]), "reason": "So it is."}
+    for tool in ("propose", "decide"):
+        for one in re.finditer(rf"{tool} (?={{)", text):
+            yield tool, json.JSONDecoder().raw_decode(text[one.end() :])[0]
+    if call := reply.get("details", {}).get("call"):
+        yield call["tool"], call["arguments"]
+
+
+ANA = {"kind": "entity", "name": "Ana Berg", "type": "person"}
+TWIN = {"kind": "entity", "name": "Ana Lund", "type": "person"}
+
+
+def proposed(**claim: Any) -> tuple[str, dict[str, Any]]:
+    return "propose", {"said": "So they say.", "claims": [claim]}
+
+
+LETTER = ("tell", {"title": "Letter", "text": "Ana Berg is ill."})
+ILL = {"kind": "fact", "says": "Ana Berg is ill.", "evidence": "Letter"}
+FORGET = ("decide", {"verdict": "forget", "of": "Letter"})
+HINTED: list[list[tuple[str, dict[str, Any]]]] = [
+    [proposed(kind="fact", says="Ana is well.")],
+    [proposed(kind="fact", says="Berg sleeps.", about="Ana")],
+    [proposed(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
+    [proposed(**{**ANA, "type": "village"})],
+    [LETTER, ("propose", {"claims": [ILL]}), FORGET],
+    [LETTER, FORGET],
+    [
+        proposed(kind="state", of="Ana Berg", tags=["dead"]),
+        proposed(kind="event", says="Ana Berg sings", who=["Ana Berg"]),
+        ("decide", {"verdict": "undo"}),
+    ],
+    [("get", {"of": "Ana"})],
+    [("get", {"of": "Ana Bergg"})],
+]
+
+
+@pytest.mark.parametrize("steps", HINTED)
+async def test_each_call_in_a_hint_or_in_an_error_works(
+    steps: list[tuple[str, dict[str, Any]]],
+) -> None:
+    desk = a_desk(last_used=LastUsed())
+    await desk.call("open", name="Home")
+    await desk.call("propose", said="Two.", claims=[ANA, TWIN])
+    for tool, arguments in steps:
+        body = (await desk.outcome(tool, arguments)).body
+    calls = list(_calls_in(body.get("error", body)))
+
+    assert calls, body
+    for tool, arguments in calls:
+        await desk.call(tool, **arguments)
+
+
+async def test_the_first_sentence_says_what_happened() -> None:
+    desk = a_desk(last_used=LastUsed())
+    calls: list[tuple[str, dict[str, Any], str]] = [
+        ("open", {"name": "Home"}, "Opened the space Home."),
+        ("open", {"name": "home"}, "Nothing was opened"),
+        ("tell", {"title": "Letter", "text": "Hello."}, "Recorded: Letter."),
+        ("tell", {"title": "Letter", "text": "Hello."}, "Nothing new was recorded"),
+        (
+            "tell",
+            {"scene": "Tea", "turns": [{"by": "user", "text": "Hi."}]},
+            "Recorded: 1 turn.",
+        ),
+        ("tell", {"scene": "Tea", "end_scene": "Over."}, "Closed: Tea."),
+        ("propose", {"said": "x", "claims": [ANA, TWIN]}, "Accepted 2 of 2."),
+        ("propose", {"said": "x", "claims": [ANA], "dry_run": True}, "Would accept 1 of 1"),
+        ("decide", {"verdict": "merge", "of": ["Ana Berg", "Ana Lund"]}, "Merged into: Ana Berg."),
+        ("decide", {"verdict": "separate", "of": "Ana Lund"}, "Separated: Ana Lund."),
+        ("decide", {"verdict": "retcon", "of": "Ana Lund", "reason": "x"}, "Retracted: Ana Lund."),
+    ]
+    for tool, arguments, note in calls:
+        reply = await desk.call(tool, **arguments)
+        assert reply["note"].startswith(note), reply
+
+
+@pytest.mark.parametrize(("about", "plain"), [("Our household.", True), ("A fantasy game.", False)])
+async def test_words_of_games_are_for_games(about: str, plain: bool) -> None:
+    desk = a_desk(last_used=LastUsed())
+    await desk.call("open", name="Home", about=about)
+    secret = {"kind": "fact", "says": "Ana Berg saves for a boat.", "for": ["owner"]}
+    claims = [ANA, secret]
+    await desk.call("propose", said="Hush.", claims=claims, authority="owner")
+    replies = [
+        await desk.call("get", of="Ana Berg"),
+        await desk.call("get", of=secret["says"]),
+        await desk.call("why", of=secret["says"]),
+        await desk.call("context", of="Ana Berg"),
+        await desk.refused("propose", claims=[secret], authority="nobody"),
+    ]
+
+    told = json.dumps(replies[:4])
+
+    words = [word for word in ("gm", "keeper") if re.search(rf"\b{word}\b", told)]
+    assert words == ([] if plain else ["gm"])
+
+
+async def test_a_bank_line_is_named_by_its_party() -> None:
+    desk = a_desk(last_used=LastUsed())
+    table = b"Date,Payee,Amount,Currency\n2026-11-03,Netflix,-12.99,EUR\n"
+    file = {"file": base64.b64encode(table).decode(), "mime_type": "text/csv"}
+
+    told = await desk.call("tell", title="November", space="account", **file)
+
+    (line,) = told["entities"]
+    assert (line["name"], line["fields"]) == ("Netflix", {"date": "2026-11-03", "amount": -12.99})
+    found = (await desk.call("find", text="netflix", kinds=["entity"]))["found"]
+    assert {row["name"] for row in found} == {"Netflix"}
