@@ -10,6 +10,7 @@ from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
+from canonry.language.reading.times import spoken_date
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity, said_in
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -202,7 +203,10 @@ def _said(  # noqa: PLR0911 - one case a kind
         case Fact():
             held = {"from": _time(thing.time_ref), "until": _time(thing.ends_at)}
             gone = {"ended": True} if thing.superseded and thing.ends_at is None else {}
-            return {**_cut(thing.statement, full), **_about(thing, names), **held, **gone}
+            dated = [one for one in thing.statements if one.attribute == "schedule"]
+            new = [spoken_date(str(one.value)) for one in dated if not one.when]
+            told: Row = {**held, **gone, "date": new[0] if new else None}
+            return {**_cut(thing.statement, full), **_about(thing, names), **told}
         case Event():
             said = thing.title if not full else f"{thing.title}. {thing.description}".strip(". ")
             return {**_cut(said, full), **_about(thing, names), "when": _time(thing.time_ref)}

@@ -10,6 +10,7 @@ PEOPLE = dict.fromkeys(("Caleb", "Ida", "Silas", "Bo"), "character")
 
 ONLY = [
     (fact("Caleb is the only brother of Ida."), relation("Silas", "brother of", "Ida")),
+    (relation("Silas", "brother of", "Ida"), fact("Caleb is the only brother of Ida.")),
     (fact("Ida's only brother is Caleb."), fact("Silas is Ida's younger brother.")),
     (fact("Caleb is Ida's sole brother."), fact("Silas is a brother of Ida.")),
     (fact("Ida has no brother but Caleb."), fact("Silas is Ida's brother.")),
@@ -125,3 +126,79 @@ async def test_what_is_given_back_is_no_longer_with_the_one_before(back: str) ->
     reply = await home.told(back, fact(back, when="today"), space="account")
 
     assert "The spare key is with Bo" in reply["note"]
+
+
+LEAVING = [
+    "Priya left the Company.",
+    "Priya left the company.",
+    "Priya no longer works for the Company.",
+    "Priya was laid off.",
+]
+
+
+@pytest.mark.parametrize("text", LEAVING)
+async def test_an_office_and_what_is_owned_for_it_end_with_the_membership(text: str) -> None:
+    home = await talk(Priya="character", Company="organization", billing="service", Boat="object")
+    told = [relation("Priya", "owns", each, when="2025") for each in ("billing", "Boat")]
+    await home.told("So it is.", *told, relation("Priya", "works for", "Company", when="2025"))
+    reply = await home.told(text, fact(text, when="today"))
+
+    assert "Priya OWNS billing" in reply["note"]
+    assert {"Priya owns billing", "Priya owns Boat"} <= await home.holds("Priya", at="2026-10-01")
+    assert "Priya owns billing" not in await home.holds("Priya", at="tomorrow")
+    assert "Priya owns Boat" in await home.holds("Priya", at="tomorrow")
+
+    await home.desk.call("decide", verdict="undo")
+    assert "Priya owns billing" in await home.holds("Priya", at="tomorrow")
+
+
+async def test_who_leaves_a_band_keeps_what_is_owned_elsewhere_and_loses_its_office() -> None:
+    home = await talk(Priya="character", Band="faction", billing="service")
+    await home.told("So it is.", relation("Priya", "owns", "billing", when="2025"))
+    await home.told("So it is, too.", fact("Priya is the captain of the Band.", when="2025"))
+    reply = await home.told("Priya left the Band.", fact("Priya left the Band.", when="today"))
+
+    assert "Priya is the captain of the Band" in reply["note"]
+    assert "Priya owns billing" in await home.holds("Priya", at="tomorrow")
+
+
+async def test_an_office_before_or_after_the_leaving_is_judged_by_its_time() -> None:
+    home = await talk(Priya="character", Company="organization", billing="service")
+    left = fact("Priya left the Company.", when="1 March 2026")
+    await home.told("So it was.", left)
+    assert "ends" not in (
+        await home.told("She is back.", relation("Priya", "owns", "billing", when="1 May 2026"))
+    )
+    assert "Priya owns billing" in await home.holds("Priya", at="tomorrow")
+
+
+SLIPS = [
+    ("Release 2.4 slipped a week.", "11 December 2026"),
+    ("Release 2.4 was postponed by two days.", "6 December 2026"),
+    ("Release 2.4 ships a month earlier.", "4 November 2026"),
+    ("Release 2.4 was brought forward by 3 days.", "1 December 2026"),
+    ("Release 2.4 ships a week later.", "11 December 2026"),
+    ("Release 2.4 was moved to Thursday.", None),
+    ("Release 2.4 moved to 11 December 2026.", None),
+]
+
+
+@pytest.mark.parametrize(("text", "date"), SLIPS)
+async def test_what_is_postponed_has_a_new_date(text: str, date: str | None) -> None:
+    home = await talk()
+    await home.told("Release 2.4 ships on 2026-12-04.")
+    reply = await home.told(text)
+
+    assert "Release 2.4 ships on 2026-12-04" in reply["note"]
+    assert (await home.found("Release 2.4"))[text.rstrip(".")].get("date") == date
+
+
+async def test_a_delay_counts_from_the_date_before_it_and_needs_one() -> None:
+    home = await talk()
+    assert "not compared" in (await home.told("The launch slipped a week."))["note"]
+    await home.told("The launch is on 4 December.")
+    await home.told("The launch was postponed by a week.")
+    await home.told("The launch was postponed by two days.")
+
+    found = await home.found("launch postponed two days")
+    assert found["The launch was postponed by two days"]["date"] == "13 December"

@@ -302,7 +302,11 @@ def _differing(case: _Case) -> StatementClash | None:
     rival = entry.cardinality == 1 and not (_covers(one, other) or _covers(other, one))
     if entry.exclusive and entry.kind is ValueKind.WORD:
         rival = other in entry.rivals_of(one)
-    if not (is_apart(one, other) if entry.kind is ValueKind.TIME else rival):
+    if entry.kind is ValueKind.TIME:  # moved to Thursday, from the fourth
+        parts = parts_of(other).items()
+        anew = case.claim.phase is Phase.BEGINS and not parts <= parts_of(one).items()
+        rival = is_apart(one, other) or (anew and case.order is not Order.EARLIER)
+    if not rival:
         return None
     reason = (
         f"Both give a value for {_words(entry.name)} of {case.named(case.claim.subject)}:"

@@ -34,7 +34,8 @@ from canonry.canon.judging.state_tags import (
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
-from canonry.language.reading.times import is_recurring
+from canonry.language.reading.times import is_recurring, moved
+from canonry.language.reading.tokens import language
 from canonry.language.texts.stems import (
     EPITHETS,
     is_part_of,
@@ -53,15 +54,16 @@ from canonry.values.attributes.table import (
     attribute_of_relation,
     attribute_of_word,
     implied_by,
+    in_use,
     statement_of_tag,
 )
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, Space, SpaceKind, is_uuid
-from canonry.values.moments import Instant, Moment, same_scene, time_of
+from canonry.values.moments import NOW, Instant, Moment, arranged, same_scene, time_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
-from canonry.values.statements import PHRASE, Phase, Statement, timeline_key
+from canonry.values.statements import PHRASE, Phase, Quantity, Statement, timeline_key
 
 
 def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
@@ -107,6 +109,15 @@ def statement_of_relation(rel_type: str, from_id: str, to_id: str) -> Statement:
     return Statement(subject=subject, attribute=entry.name, value=value)
 
 
+def words_of_relation(rel_type: str, from_id: str, to_id: str) -> tuple[Statement, ...]:
+    """Return what the noun in a type that no attribute lists says: `BROTHER_OF`, is a brother."""
+    listed = not attribute_of_relation(rel_type)[0].name.startswith("relation:")
+    if listed or not rel_type.endswith("_OF"):
+        return ()
+    noun = rel_type.removesuffix("_OF").casefold().replace("_", " ")
+    return read_statements(f"Ana is a {noun} of Bo.", {"Ana": from_id, "Bo": to_id})
+
+
 def statements_of_properties(
     properties: Mapping[str, Any], entities: Iterable[Entity]
 ) -> Iterator[Statement]:
@@ -128,6 +139,24 @@ def statements_of_properties(
             yield Statement(subject=about[0], attribute=word, value=text)
         else:
             yield Statement(subject=about[0], attribute=f"property:{word}", value=PHRASE + text)
+
+
+_DELAYS: Final = {"measure:delay": False, "measure:advance": True}
+"""The attributes of words such as `a week later`, and whether the new date lies before the old."""
+
+
+def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
+    """Yield the new date of what is postponed, counted from its known date; none without one."""
+    back = _DELAYS.get(said.attribute)
+    if back is None or said.phase is not Phase.BEGINS or not isinstance(said.value, Quantity):
+        yield said
+        return
+    asked = replace(said, attribute="schedule", value=None)
+    known = [one for one in standings_beside([asked], NOW, view) if one.statement.held]
+    dates = [one for one in known if one.statement.attribute == "schedule"]
+    for one in arranged(dates, lambda one: one.moment)[-1:]:
+        if new := moved(str(one.statement.value), said.value, back=back):
+            yield replace(asked, value=new)
 
 
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
@@ -166,18 +195,17 @@ def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
         case FactContent():
             found = [view.entity(reference) for reference in content.involved]
             entities = list({one.id: one for one in found if one is not None}.values())
-            by = view.entity(content.actors[0]) if len(content.actors) == 1 else None
-            return statements_of_fact(content.statement, content.properties, entities, view, by)
+            who = content.actors[0] if len(content.actors) == 1 else None
+            by = None if who is None else view.entity(who)
+            told = statements_of_fact(content.statement, content.properties, entities, view, by)
+            return tuple(one for each in told for one in _with_new_date(each, view))
         case RelationshipContent():
             start, end = view.entity(content.from_entity), view.entity(content.to_entity)
             if start is None or end is None:
                 return ()
             kind = relation_type(content.rel_type)
             said = statement_of_relation(kind.name, start.id, end.id)
-            noun = kind.name.removesuffix("_OF").casefold().replace("_", " ")
-            worded = kind.name.endswith("_OF") and said.attribute.startswith("relation:")
-            text = f"Ana is a {noun} of Bo." if worded else ""  # as BROTHER_OF says in words
-            more = read_statements(text, {"Ana": start.id, "Bo": end.id})
+            more = words_of_relation(kind.name, start.id, end.id)
             return (said, *implied_by(said), *more)
         case StateChangeContent():
             entity = view.entity(content.entity)
@@ -218,9 +246,7 @@ def statements_of_fact(
     said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
     told = tuple(said_by("", said))
     if len(told) < len(said):
-        space = view.thing(view.space)
-        owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
-        told = tuple(said_by(by.id if by else SPEAKER if owned else "", said))
+        told = tuple(said_by(_speaker_in(view) if by is None else by.id, said))
     return tuple(dict.fromkeys((*told, *statements_of_properties(others, about))))
 
 
@@ -230,6 +256,12 @@ def _is_strange(form: str, names: Mapping[str, str]) -> bool:
     own = [words for name in names if (words := words_of_name(name)).endswith(f" {last}")]
     known = any(is_part_of(form, each) or is_part_of(each, form) for each in own)
     return bool(own) and not known and first not in EPITHETS
+
+
+def _speaker_in(view: SliceView) -> str:
+    """Return the value of `I` where nobody named the speaker: the owner of an account."""
+    space = view.thing(view.space)
+    return SPEAKER if isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT else ""
 
 
 def reading_of(
@@ -396,11 +428,33 @@ def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]
                 keys |= {timeline_key(each, name) for name in named}
                 if entry.symmetric:  # told from the other side
                     keys |= {replace(one, attribute=n, value=each).value_key or "" for n in named}
+        keys |= _keys_of_leaving(one, view)
         if one.value_key is not None:
             whole = one.quantifier == "sole" or one.subject == ANYBODY
             keys |= {one.value_key} if whole else {timeline_key(ANYBODY, one.attribute)}
             keys.add(replace(one, quantifier="sole").sole_key or "")
     return frozenset(keys - {""})
+
+
+def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
+    """Return the keys of what ends with a membership, and of the memberships that it rests on."""
+    keys: set[str] = set()
+    if one.phase is Phase.ENDS and (who := entity_of(view, one.subject)) is not None:
+        names = [name for each in _resting_on(one.attribute) for name in each]
+        sides = [replace(one, attribute=n, value=m) for n in names for m in family_of(who)]
+        keys |= {each.value_key or "" for each in sides}
+    of = entity_of(view, str(one.value)) if attribute(one.attribute).rests_on else None
+    for member in () if of is None else family_of(of):
+        keys |= {timeline_key(member, name) for name in attribute(one.attribute).rests_on}
+    return keys
+
+
+def _resting_on(name: str) -> Iterator[tuple[str, ...]]:
+    """Yield the names of the attributes that rest on one, those of a family together."""
+    table = in_use()
+    yield tuple(one.name for one in table.attributes.values() if name in one.rests_on)
+    if name in table.families["role"].rests_on:
+        yield tuple(f"role:{word}" for word in language("en").sets["roles"])
 
 
 def standings_beside(
@@ -414,7 +468,7 @@ def standings_beside(
     for relation in _relations_beside(claims, view):
         at, until = time_of(moment), relation.until
         if relation.current or (until is not None and isinstance(at, int) and until > at):
-            yield _standing_relation(relation, view)
+            yield from _standing_relation(relation, view)
     yield from _tags_beside(claims, moment, view)
 
 
@@ -471,7 +525,7 @@ def standings_of(item: Fact | Relation, view: SliceView) -> tuple[Standing, ...]
     """Return what a fact or a relation says."""
     if isinstance(item, Fact):
         return tuple(standings_of_fact(item, view))
-    return (_standing_relation(item, view),)
+    return tuple(_standing_relation(item, view))
 
 
 def ended_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
@@ -503,18 +557,28 @@ def _rooted(said: Statement, moved: Mapping[EntityId, EntityId]) -> Statement:
 
 
 def _relations_beside(claims: Iterable[Statement], view: SliceView) -> Iterator[Relation]:
-    seen: set[str] = set()
+    seen: dict[str, Relation] = {}
     for one in claims:
         entry = attribute(one.attribute)
         sides = {one.subject, one.value} if entry.acyclic or entry.symmetric else {one.subject}
+        sides |= {str(one.value).rpartition(" of:")[2]} if one.quantifier == "sole" else set()
         for entity in (entity_of(view, side) for side in sides if isinstance(side, str)):
-            if entity is None:
-                continue
-            for name in (one.attribute, *sorted(entry.excludes | entry.displaces)):
-                for relation in _relations_of(entity, attribute(name), view):
-                    if relation.id not in seen:
-                        seen.add(relation.id)
-                        yield relation
+            names = (one.attribute, *sorted(entry.excludes | entry.displaces)) if entity else ()
+            for name in names:
+                found = _relations_of(entity, attribute(name), view) if entity else ()
+                seen |= {each.id: each for each in found}
+        seen |= {each.id: each for each in _relations_left(one, view)}
+    yield from seen.values()
+
+
+def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
+    """Yield the relations of who leaves a group that may rest on the membership."""
+    who = entity_of(view, one.subject)
+    if who is None or one.phase is not Phase.ENDS:
+        return
+    for entry in map(attribute, next(_resting_on(one.attribute))):
+        for way, types in (("out", entry.inverse_relations), ("in", entry.relations)):
+            yield from (each for name in types for each in view.relations(who, name, way))
 
 
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
@@ -522,25 +586,31 @@ def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator
         yield from view.relations(entity, name, "any" if entry.symmetric else "out")
     for name in entry.inverse_relations:
         yield from view.relations(entity, name, "in")
+    nouns = language("en").nouns.items() if entry.bond else ()
+    kinds = [noun for noun, tie in nouns if tie.removeprefix("<") == entry.name]
+    for noun in (*sorted(kinds), *(entry.name.split(":")[1:] if entry.name[:3] == "is:" else ())):
+        yield from view.relations(entity, f"{noun.upper()}_OF", "any")
 
 
-def _standing_relation(relation: Relation, view: SliceView) -> Standing:
+def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing]:
     start, end = (entity_of(view, one) for one in (relation.from_id, relation.to_id))
     ids = [
         relation.from_id if start is None else start.id,
         relation.to_id if end is None else end.id,
     ]
     named = ["somebody" if one is None else one.name for one in (start, end)]
-    return Standing(
-        statement=statement_of_relation(relation.rel_type, *ids),
-        rival=relation.id,
-        conflicts=(relation.id,),
-        words=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
-        moment=relation.moment,
-        authority=relation.authority,
-        about=frozenset(ids),
-        thing=relation,
-    )
+    said = statement_of_relation(relation.rel_type, *ids)
+    for one in (said, *words_of_relation(relation.rel_type, *ids)):
+        yield Standing(
+            statement=one,
+            rival=relation.id,
+            conflicts=(relation.id,),
+            words=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
+            moment=relation.moment,
+            authority=relation.authority,
+            about=frozenset(ids),
+            thing=relation,
+        )
 
 
 def _tags_beside(

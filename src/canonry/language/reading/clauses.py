@@ -157,6 +157,7 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
         if tokens[at].name:
             continue
         opens = any(words.has(group, text) for group in words.openers)
+        opens = opens or (words.has("becoming", text) and is_number(last, words))
         if text in words.modals or opens or words.words.get(text) == "self":
             return at
         known = verb_of(text, words.code)

@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from canonry.values.calendars.reckoning import GREGORIAN
+from canonry.values.moments import DAY, SECOND, Instant
+from canonry.values.statements import Quantity
+
 PREFIX: Final = "time_"
 EVERY_DAY: Final = "every_day"
 """The word by which the rewrites of a table name every day of the week."""
 
 _ISO: Final = re.compile(r"\b(\d{4})-(\d{2})(?:-(\d{2}))?\b")
 _HALF_DAY: Final = 12
+_COMMON: Final = "2001"
+"""A year without a leap day, for dates without a year."""
 _YEAR: Final = re.compile(r"\d{3,4}")
 
 
@@ -104,6 +110,27 @@ def is_before(one: str, other: str) -> bool:
     shared = [part for part in "ymd" if part in mine and part in theirs]
     first, then = ([int(each[part]) for part in shared] for each in (mine, theirs))
     return "y" in shared and first < then
+
+
+def moved(when: str, by: Quantity, *, back: bool) -> str:
+    """Return a date that is later, or earlier, by a span; "" for what is no date of a day."""
+    parts = parts_of(when)
+    if not {"m", "d"} <= parts.keys() or by.low != by.high or by.dimension not in {"time", "month"}:
+        return ""
+    size = int(-by.low if back else by.low)
+    year = int(parts.get("y", _COMMON))
+    day = GREGORIAN.instant(year, int(parts["m"]) - 1) + (int(parts["d"]) - 1) * DAY
+    whole = by.dimension == "month"
+    day = GREGORIAN.later(Instant(day), months=size) if whole else Instant(day + size * SECOND)
+    year, month, number = GREGORIAN.date(day)
+    return f"{PREFIX}{f'y{year}_' if 'y' in parts else ''}m{month + 1}_d{number}"
+
+
+def spoken_date(when: str) -> str:
+    """Return a point of time in words: `11 December 2026`."""
+    parts = parts_of(when)
+    month = GREGORIAN.months[int(parts["m"]) - 1].name if "m" in parts else ""
+    return " ".join(filter(None, (parts.get("d"), month, parts.get("y"))))
 
 
 def is_recurring(when: str) -> bool:

@@ -38,6 +38,8 @@ class Attribute:
     Values of an attribute with `containment` may lie in each other. At most one word of each group
     in `exclusive` holds at a time. `excludes` names attributes that cannot have the same value.
     A value ends the values of the attributes in `displaces`, as what is carried lies nowhere else.
+    `rests_on` names the attributes of groups with which a value ends, as the offices of somebody
+    who leaves do; `kinds` are those of the subjects that somebody has only as one of a group.
     `living` names the ends, `subject` or `value`, that must live and exist when the value begins.
     `words` has other words for a value. `implies` maps a value, or `*`, to what it says of another
     attribute. `regions` are the phrases of places in which others lie. Attributes of one `bond`
@@ -61,6 +63,8 @@ class Attribute:
     excludes: frozenset[str] = frozenset()
     displaces: frozenset[str] = frozenset()
     living: frozenset[str] = frozenset()
+    rests_on: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
     implies: Mapping[str, str] = field(default_factory=dict)
     regions: frozenset[str] = frozenset()
     bond: str = ""

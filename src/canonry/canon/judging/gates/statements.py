@@ -29,11 +29,13 @@ from canonry.canon.judging.standing_statements import (
     with_entities,
 )
 from canonry.canon.judging.state_tags import TagHeld
+from canonry.language.reading.tokens import noun_of
 from canonry.language.texts.sentences import plain_statement
+from canonry.log.items.entities import family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal
 from canonry.log.schemas.narrative import relation_type
-from canonry.values.attributes.table import attribute
+from canonry.values.attributes.table import Attribute, attribute
 from canonry.values.fields import Reference
 from canonry.values.moments import (
     AFTER_ALL,
@@ -269,7 +271,8 @@ def _objection(
     said = standing.moment
     held, claim, order = timed(held, said), timed(claim, now), order_of(now, said)
     held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
-    found = _displaced(held, claim, order) or _compared(held, claim, order, view)
+    found = _displaced(held, claim, order) or _left_behind(held, claim, order, view)
+    found = found or _compared(held, claim, order, view)
     if found is None and _is_undated_again(held, claim, now, said):
         found = _compared(held, claim, Order.ONE, view)
         if found and said.at is not None:
@@ -302,6 +305,34 @@ def _displaced(held: Statement, claim: Statement, order: Order) -> _Effect | Non
         return None
     weight = Weight.PRECEDES if order is Order.EARLIER else Weight.SUPERSEDES
     return (weight, "it is in one place at a time")
+
+
+def _left_behind(
+    held: Statement, claim: Statement, order: Order, view: SliceView
+) -> _Effect | None:
+    """Find what ends because its person leaves the group of which it is, as an office does."""
+    earlier = order is Order.EARLIER
+    had, left = (claim, held) if earlier else (held, claim)  # who left first may hold it anew
+    entry = attribute(had.attribute)
+    leaves = left.attribute in entry.rests_on and left.phase is Phase.ENDS
+    if not leaves or left.held is None or not had.held or had.value != left.subject:
+        return None
+    found = _is_of_group(had, left, entry, view)
+    weight = Weight.PRECEDES if earlier else Weight.SUPERSEDES
+    return (weight, "it ends with the membership") if found else None
+
+
+def _is_of_group(held: Statement, left: Statement, entry: Attribute, view: SliceView) -> bool:
+    """Tell whether somebody has something only as one of a group: it is the group's, or a part."""
+    thing, group = entity_of(view, held.subject), entity_of(view, str(left.value))
+    if held.subject == left.value or thing is None:
+        return held.subject == left.value
+    if group is not None and view.relations(thing, "PART_OF", "out"):
+        ends = [each.to_id for each in view.relations(thing, "PART_OF", "out")]
+        return any(end in family_of(group) for end in ends)
+    kind = group.shown_type.split()[-1] if group else str(left.value).removeprefix(PHRASE)
+    jobs = {noun_of(one.removeprefix(PHRASE), "en") for one in attribute("employer").kinds}
+    return f"{PHRASE}{thing.shown_type.split()[-1]}" in entry.kinds and noun_of(kind, "en") in jobs
 
 
 def _compared(held: Statement, claim: Statement, order: Order, view: SliceView) -> _Effect | None:
