@@ -79,8 +79,8 @@ KINDS: Final[Mapping[str, Field]] = {
     "uuid": UUID,
     "word": WORD,
 }
-_FIELD: Final = re.compile(
-    r"(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
+_FIELD: Final = re.compile(  # a dot that stops at a line break makes the search quadratic
+    r"(?s)(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
     r"(?P<filled> if empty)?(?: from (?P<source>[\w.@]+))?(?: else (?P<missing>.+))?"
     r"(?: as (?P<fills>[\w*]+))?"
 )

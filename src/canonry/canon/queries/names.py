@@ -50,6 +50,7 @@ Titled: TypeAlias = Scene | Story | Source
 CANDIDATES_MAX: Final = 10
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
+_ARTICLE: Final = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 _WORDY: Final = frozenset({"note", "message", "document"})
 """Types of entities that stand for a text; others go before them."""
@@ -189,9 +190,8 @@ async def _spoken(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
     facts = await canon.state.facts_stating(space, {named}) if _asks(kinds, Fact) else ()
     if facts or not _asks(kinds, Entity):
         return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
-    bare = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
     spans = (await find_mentioned(canon, space, named)).spans
-    ids = {bare.sub("", named[start:end], count=1): one for start, end, one in spans}
+    ids = {_ARTICLE.sub("", named[start:end]): one for start, end, one in spans}
     return [*await find_holders(canon, space, named, ids)]
 
 

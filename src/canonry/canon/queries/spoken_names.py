@@ -59,9 +59,9 @@ async def find_holders(
     asked = [one for be in _COPULAS for form in forms for one in _asked(f"{be} {form}", named)]
     types = {each for one in asked for each in attribute(one.attribute).relations}
     types.add("_".join([*bare.partition(" of ")[0].upper().split(), "OF"]))
-    level, state = CanonLevel.CANON, canon.state
-    told = [*await newest_match(state.facts, FactQuery(spaces=spaces, level=level))]
-    people = await newest_match(state.entities, EntityQuery(spaces=spaces, level=level))
+    level = CanonLevel.CANON
+    told = [*await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))]
+    people = await newest_match(canon.state.entities, EntityQuery(spaces=spaces, level=level))
     ids = [] if named else [each.id for each in people if bare in _offices(each)]
     names: dict[str, Collection[str]] = {each.id: each.names for each in people}
     for each in await there_then(canon, told):
@@ -69,7 +69,7 @@ async def find_holders(
     owners = {one.subject for one in asked if one.value == _ASKED}
     for kind in types:
         query = RelationQuery(spaces=spaces, rel_type=kind)
-        held = await there_then(canon, await newest_match(state.relations, query))
+        held = await there_then(canon, await newest_match(canon.state.relations, query))
         held = [one for one in held if canon.viewpoint.shows(one)]
         ids += [one.from_id for one in held if one.to_id in owners or not owners]
     return list({e.id: e for e in (await canon.within(space).roots(ids)).values()}.values())
