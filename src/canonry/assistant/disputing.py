@@ -1,12 +1,13 @@
 """Statements that stand against each other: who said which, and how one call settles it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk
 from canonry.assistant.rows import Row, cut, filled
 from canonry.canon.session.snippets import SAID_ID
+from canonry.canon.session.what_holds import is_current
 from canonry.log.items.proposals import Ask
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
@@ -112,21 +113,22 @@ def _changed(value: Any, how: Any) -> Any:
             return value
 
 
-async def disputes_of(desk: Desk, item: Any) -> list[Row]:
-    """Return the statements that may stand against an item, with who said them."""
+async def disputes_of(desk: Desk, ids: Collection[str]) -> Mapping[str, list[Row]]:
+    """Return the statements that may stand against items, with who said them, by the items' ids."""
     query = ProposalQuery(
         spaces=frozenset((desk.space.id,)), asks=frozenset({Ask.POSSIBLE}), limit=PAGE_MAX
     )
-    found = (await desk.canon.documents.proposals(query)).items
-    ids = [
-        other
-        for one in found
-        if one.decision is not None
-        for made in one.decision.made
-        for other in ([d.id for d in one.doubts] if made == item.id else [made])
-        if made == item.id or item.id in {d.id for d in one.doubts}
-    ]
-    said = await who_said(desk, ids)
-    things = await desk.canon.seen_by(desk.caller).things(ids)
-    rows = [(i, getattr(e, "statement", getattr(e, "title", ""))) for i, e in things.items()]
-    return [filled({"id": i, "says": says, "said_by": said.get(i)}) for i, says in rows]
+    found = (await desk.canon.documents.proposals(query)).items if ids else ()
+    decided = [(one, one.decision.made) for one in found if one.decision is not None]
+    pairs = [(own, d.id) for one, made in decided for own in made for d in one.doubts]
+    against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
+    said = await who_said(desk, [other for _, other in against])
+    things = await desk.canon.seen_by(desk.caller).things(said)
+    says = {i: getattr(e, "statement", getattr(e, "title", "")) for i, e in things.items()}
+    rows: dict[str, list[Row]] = {}
+    for one, i in against:
+        if i in says and is_current(things[i]):
+            rows.setdefault(one, []).append(
+                filled({"id": i, "says": says[i], "said_by": said.get(i)})
+            )
+    return rows

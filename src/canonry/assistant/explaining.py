@@ -1,12 +1,20 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
 from canonry.assistant.differences import differences_between
-from canonry.assistant.finding import THING, nothing_found, searched_by, searched_in, statements_of
+from canonry.assistant.finding import (
+    THING,
+    nothing_found,
+    searched_by,
+    searched_in,
+    statements_of,
+    without_repeats,
+)
 from canonry.assistant.first_sentences import NOTHING
 from canonry.assistant.rows import Names, Row, filled, fitted, kind_of, named_in, row_of, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each, placed
@@ -22,10 +30,12 @@ from canonry.canon.queries.explain import (
     list_changes,
     read_timeline,
 )
+from canonry.canon.queries.listings import query_asserted
 from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments, Noted, Reply
+from canonry.language.texts.stems import stems_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import (
@@ -40,23 +50,25 @@ from canonry.log.entries import (
     RelationEnded,
     Thing,
 )
-from canonry.log.items.entities import Entity
+from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene
 from canonry.log.items.sources import Source
-from canonry.log.schemas.narrative import PROPERTY_PREFIX
+from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
-from canonry.readmodels.ports.state import TimelineQuery
+from canonry.readmodels.passages import names_of
+from canonry.readmodels.ports.state import EventQuery, TimelineQuery
 from canonry.recall.domain.context import Section, fit, tokens_of
-from canonry.recall.usecases.find_things import FoundThings, ThingSearch, find_things
+from canonry.recall.usecases.find_things import FoundThings, ThingSearch, about, find_things
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
-from canonry.values.moments import Instant, parse_instant, render_instant
-from canonry.values.observations import Observation
+from canonry.values.moments import DAY, Instant, parse_instant, render_instant
+from canonry.values.observations import Observation, ObservationDraft
+from canonry.values.provenance import CanonLevel
 
 SUCCESSORS: Final = ("superseded_by", "replaced_by")
 _EVIDENCE: Final = 5
@@ -66,6 +78,8 @@ _WORDS_MAX: Final = 120
 _GOES_ON: Final = "For the rest, call changes with since={}."
 _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
+_A_CHANGE: Final = 360
+"""The bytes of a reply for each change that `limit` asks for."""
 _ABOUT: Final = 4
 """The number of items of each kind that a row of `changes` lists."""
 
@@ -344,7 +358,7 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
 def _fitted(rows: Sequence[Row], page: Wanted, *, newest: bool) -> list[Row]:
     """Return the changes that fit into a reply: the first ones, or the `newest`."""
     turn = -1 if newest else 1
-    kept: list[Row] = fitted(rows[::turn], page, len(rows), "changes")["changes"]
+    kept: list[Row] = fitted(rows[::turn], page, len(rows), "changes", each=_A_CHANGE)["changes"]
     return kept[::turn]
 
 
@@ -368,15 +382,26 @@ def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row
 
 
 def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -> list[Row]:
-    """Return rows of what happened; of each kind the first few, which keeps imports short."""
+    """Return a row for each item that changed; of each kind the first few: imports stay short.
+
+    A proposal has no row beside the item that it became.
+    """
     told: list[Row] = []
     counts: dict[tuple[str, str], int] = {}
-    new = {ids_of(each)[0] for each in entries if isinstance(each, Made)}
+    made = {each.thing.id: each.thing for each in entries if isinstance(each, Made)}
+    said = [e for e in made.values() if isinstance(e, ObservationDraft) and NAME in e.fields]
+    called = {str(each.entity_id): each.fields[NAME] for each in reversed(said)}
+    last = {ids_of(each)[0]: each for each in entries}
+    ruled = [each for each in entries if isinstance(each, ProposalDecided)]
+    became = {one.proposal_id for one in ruled if one.decision.canonical_id in last}
     for entry in entries:
-        thing, how = things[ids_of(entry)[0]], how_of(entry)
-        words = says(thing, names)
+        own = ids_of(entry)[0]
+        thing, how = things[own], how_of(entry)
+        if own in became or (isinstance(thing, Proposal) and entry is not last[own]):
+            continue
+        words = called.get(own) or says(thing, names)  # an entity by its name of then
         if isinstance(thing, Observation):
-            if thing.entity_id in new or thing.entity_id not in things:
+            if thing.entity_id in made or thing.entity_id not in things:
                 continue  # the row of its entity covers it
             fields = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in thing.fields)
             thing, how = things[thing.entity_id], "said"
@@ -426,6 +451,8 @@ TOKENS: Final = 800
 _FOUND: Final = 30
 _ENTITIES: Final = 3
 """The number of found entities whose facts a brief gives."""
+_NEAR: Final = 3
+"""The number of other entities that most statements name, whose facts follow."""
 _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
@@ -476,18 +503,45 @@ async def _sections(
         search = ThingSearch(space=desk.space.id, text=question, limit=_FOUND)
         results.append(await find_things(desk.canon, search))
         found = [thing for thing, _ in results[-1].found]
-    entities = [entity] if entity is not None else []
-    entities += [e for e in found if isinstance(e, Entity) and e not in entities]
-    around: list[Thing] = []
-    for each in entities[:_ENTITIES]:
-        facts, ties = await statements_of(desk, each)
-        around += [*reversed(facts), *ties]
-    shows = desk.canon.viewpoint.shows
-    every = {e.id: e for e in (*entities, *found, *around) if shows(e)}
+    entities = [e for e in found if isinstance(e, Entity)][:_ENTITIES]
+    own: list[Thing] = []
+    if entity is not None:
+        own = await _told_of(desk, entity, ended=question is not None)
+        ties = Counter(i for e in own for i in about(e) if i not in family_of(entity))
+        near = await desk.canon.seen_by(desk.caller).roots(i for i, _ in ties.most_common(_NEAR))
+        entities = [entity, *(e for e in near.values() if e.id != entity.id)]
+        named = {stem for e in entities for name in names_of(e) for stem in stems_of(name)}
+        found = [e for e in found if about(e) or named & {*stems_of(getattr(e, "text", ""))}]
+    around = [e for each in entities if each is not entity for e in await _told_of(desk, each)]
+    every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
+    telling = await without_repeats(desk, "", [(each, 0.0) for each in every])
     sections: dict[str, list[str]] = {}
-    for row in await rows_of(desk, every.values()):
-        sections.setdefault(_BRIEF["sections"].get(row["kind"], "passages"), []).append(_line(row))
+    for row in await rows_of(desk, (each for each, _ in telling)):
+        bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
+        silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
+        if not silent or row.keys() & {"says", "tags"} or len(telling) == 1:
+            name = _BRIEF["sections"].get(row["kind"], "passages")
+            sections.setdefault(name, []).append(_line(row))
     return sections
+
+
+async def _told_of(desk: Desk, entity: Entity, *, ended: bool = False) -> list[Thing]:
+    """Return the statements and events of an entity; then those that `ended` at a known time."""
+    facts, ties = await statements_of(desk, entity, ended=ended)
+    asked = EventQuery(level=CanonLevel.CANON, limit=_FOUND)
+    ids = {"universe_id": entity.space, "entity_id": entity.id}
+    events = await query_asserted(desk.canon, desk.caller, asked, **ids)
+    every: list[Thing] = [*reversed(facts), *ties, *events.items]
+    shows = desk.canon.viewpoint.shows
+    return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
+
+
+def _ended(thing: Any) -> bool:
+    """Tell whether a canon statement ended at a known time, on a later day than it began."""
+    begin = getattr(thing, "time_ref", getattr(thing, "since", None))
+    end = getattr(thing, "ends_at", getattr(thing, "until", None))
+    dated = end is not None and (begin is None or end - begin >= DAY)
+    return dated and thing.level is CanonLevel.CANON
 
 
 def _line(row: Row) -> str:
@@ -496,7 +550,8 @@ def _line(row: Row) -> str:
     head = f"{name} ({row['type']})" if row["kind"] == "entity" else name
     tags = f" [{', '.join(row['tags'])}]" if row.get("tags") else ""
     text = f"{head}{tags}{': ' if head and said else ''}{said}"
-    since = f" (from {row['from']})" if row.get("from") else ""
+    times = (f"{name} {row[name]}" for name in ("from", "until") if row.get(name))
+    since = f" ({' '.join(times)})" if row.keys() & {"from", "until"} else ""
     when = f" ({row['when']})" if row.get("when") else ""
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
     cited = "" if row["kind"] == "entity" else f" {{{row['id']}}}"

@@ -10,7 +10,7 @@ from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
 from canonry.assistant.disputing import disputes_of
-from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted
+from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted, later_told
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, row_of, rows_of
 from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
@@ -27,16 +27,17 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.snippets import SAID_ID
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved
 from canonry.language.reading.tokens import verb_of
-from canonry.language.texts.stems import stems_of, terms_of
+from canonry.language.texts.stems import asked_stems, stems_of, terms_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Proposal
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import Source
+from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
@@ -66,6 +67,7 @@ async def looked_for(
     """Search all spaces by words and meaning, and return the best hits first."""
     page, text, many = wanted(arguments), arguments["text"], len(desks) > 1
     results: list[FoundThings] = []
+    over = 0  # rows of the next page, in place of those left out
     for desk in desks:
         search = ThingSearch(
             space=desk.space.id,
@@ -78,11 +80,13 @@ async def looked_for(
         result = await find_things(desk.canon, search)
         if desk.is_account and FoundKind.ENTITY in search.kinds and desk.canon.now is None:
             result = replace(result, found=await _with_records(desk, search, result.found))
-        results.append(result)
+        left = await without_repeats(desk, text, result.found)
+        over += (len(result.found) - len(left)) * (len(result.found) >= search.limit)
+        results.append(replace(result, found=left))
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
     found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
     shown = found[page.offset : page.offset + page.limit]
-    reply = fitted(await found_rows(desks, shown, page, text), page, len(found))
+    reply = fitted(await found_rows(desks, shown, page, text), page, len(found) + over)
     reply.pop("total")  # a search has no total
     if searched := searched_in(results):
         reply["searched"] = searched
@@ -93,6 +97,7 @@ async def looked_for(
     reply |= await _said_of(desks[0], text, reply["found"], results)
     if later := await _first_told_later(desks[0], text, [thing for _, thing in found]):
         reply["not_told_then"] = later
+        reply["note"] += later_told(reply)
     return reply
 
 
@@ -109,7 +114,13 @@ async def _said_of(
     if not _is_answered(text, rows):
         return {"note": _UNANSWERED}
     found = f"Found {kinds_counted(rows)}"
-    return {"note": f"{found}, without {left_out}." if ended else f"{found}."}
+    found = f"{found}, without {left_out}." if ended else f"{found}."
+    doubts = {
+        frozenset((row["id"], one["id"])): f' "{row["says"]}" may contradict "{one["says"]}"'
+        for row in rows
+        for one in row.get("disputed", ())
+    }
+    return {"note": found + "".join(doubts.values())}
 
 
 _UNANSWERED: Final = (
@@ -197,12 +208,41 @@ async def found_rows(
         said: Mapping[str, Mapping[str, str]] = {}
         if desk.is_account and text:
             said = await fields_saying(desk, text, [e for e in things if isinstance(e, Entity)])
+        against = await disputes_of(desk, {each.id for each in things} if text else ())
         for row in await rows_of(desk, things, full=page.full):
             told = f"{row.get('name')} {row.get('says')}"
             also = said.get(row["id"], {}).items()
             matched = {n: each for n, each in also if each not in told}
-            rows[row["id"]] = placed(filled({**row, "matched": matched}), desk, desks)
+            more = {"disputed": against.get(row["id"]), "matched": matched}
+            rows[row["id"]] = placed(filled({**row, **more}), desk, desks)
     return [rows[thing.id] for _, thing in found]
+
+
+async def without_repeats(
+    desk: Desk, text: str, found: Sequence[tuple[Thing, float]]
+) -> Sequence[tuple[Thing, float]]:
+    """Return the found items without quotes that tell the same as found statements they support.
+
+    A quote stays if the statements lack a word of the question that it has, or a third of its
+    words. Otherwise they take its place.
+    """
+    telling = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
+    cited = {one.ref for each in telling for one in each.evidence}
+    words = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
+    sources = await desk.canon.seen_by(desk.caller).things({each.source_id for each in words})
+    says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(desk, telling)}
+    repeats: dict[str, Sequence[Thing]] = {}
+    for each in words:
+        by = [e for e in telling if each.id in {one.ref for one in e.evidence}]
+        known, told = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
+        quoted = getattr(sources.get(each.source_id), "doc_id", "") == SAID_ID
+        if quoted and told & {*asked_stems(text)} <= known and 3 * len(told - known) <= len(told):
+            repeats[each.id] = by
+    left: dict[str, tuple[Thing, float]] = {}
+    for thing, strength in found:
+        for one in repeats.get(thing.id, (thing,)):
+            left.setdefault(one.id, (one, strength))
+    return list(left.values())
 
 
 async def _with_records(
@@ -277,7 +317,7 @@ async def _listed(
     page = wanted(arguments)
     if not kinds:
         around = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
-        kinds = around if entity else around | {FoundKind.ENTITY, FoundKind.DOCUMENT}
+        kinds = around if entity else frozenset(FoundKind) - {FoundKind.LORE}
     things: list[tuple[Desk, Thing]] = []
     total, skip = 0, page.offset
     for desk, kind in product(desks, (each for each in FoundKind if each in kinds)):
@@ -378,7 +418,7 @@ async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
             }
             return row | proposed
         case Fact() | Event() | Relation():
-            return row | filled({"disputed": await disputes_of(desk, thing)})
+            return row | filled({"disputed": (await disputes_of(desk, {thing.id})).get(thing.id)})
         case _:
             return row
 
@@ -434,14 +474,17 @@ def _short(value: Any) -> Any:
     return cut(value, full=False) if isinstance(value, str) else value
 
 
-async def statements_of(desk: Desk, entity: Entity) -> tuple[list[Fact], Sequence[Relation]]:
-    """Return the facts and relations of an entity that hold, in the order of their record."""
+async def statements_of(
+    desk: Desk, entity: Entity, *, ended: bool = False
+) -> tuple[list[Fact], Sequence[Relation]]:
+    """Return an entity's facts and relations that hold, or also `ended`, as they were recorded."""
     canon, caller = desk.canon, desk.caller
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
     facts = await query_asserted(canon, caller, asked, **ids)
-    ties = await query_asserted(canon, caller, RelationQuery(current=True, limit=_EACH), **ids)
-    told = [each for each in facts.items if canon.viewpoint.shows(each)]
+    tied = RelationQuery(current=not ended, limit=_EACH)
+    ties = await query_asserted(canon, caller, tied, **ids)
+    told = [each for each in facts.items if ended or canon.viewpoint.shows(each)]
     return sorted(told, key=lambda each: (each.position, each.statement)), ties.items
 
 
@@ -450,11 +493,11 @@ async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
     most = _AROUND * 4 if page.full else _AROUND
     told, tied = await statements_of(desk, entity)
     rows = await rows_of(desk, (*told[-most:], *tied[-most:]))
+    brief = [{n: each[n] for n in ("id", "says", "for") if n in each} for each in rows]
     shown = min(len(told), most)
-    row: Row = {
-        "facts": [{"id": each["id"], "says": each["says"]} for each in rows[:shown]],
-        "relations": [{"id": each["id"], "says": each["says"]} for each in rows[shown:]],
-    }
+    row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
+    over = {"facts_left": len(told) - shown, "relations_left": len(tied) - len(brief[shown:])}
+    row |= {name: count for name, count in over.items() if count}
     now = desk.canon.now
     if now is not None and desk.canon.viewpoint.at is not None:
         ids = {"universe_id": entity.space, "entity_id": entity.id}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from canonry.assistant.desk import PAGE_DEFAULT
 from canonry.assistant.rows import Row
 from canonry.gateway.tool import Arguments
 
@@ -40,15 +41,23 @@ def _get(_: Arguments, reply: Row) -> str:
     kind, name = reply["kind"], reply.get("name", "")
     match kind:
         case "entity":
-            tied = ((n, reply.get(f"{n}s", ())) for n in ("field", "fact", "relation"))
-            parts = [counted(len(some), noun) for noun, some in tied if some]
+            nouns = ("field", "fact", "relation")
+            sizes = [len(reply.get(f"{n}s", ())) + reply.get(f"{n}s_left", 0) for n in nouns]
+            parts = [counted(size, noun) for size, noun in zip(sizes, nouns, strict=True) if size]
             shown = f" with {listed(parts)}" if parts else ""
-            return f"{name} is known as {reply.get('type', 'entity')}{shown}."
+            return f"{name} is known as {reply.get('type', 'entity')}{shown}.{later_told(reply)}"
         case "scene" | "document":
             parts = [counted(reply["total"], "turn" if kind == "scene" else "passage")]
             return f"The {kind} {name!r} has {parts[0]}."
         case _:
             return f"This {kind} {_state(reply)}."
+
+
+def later_told(reply: Row) -> str:
+    """Return a sentence on what was first told for a time after that of the read."""
+    rows: Sequence[Row] = reply.get("not_told_then", ())
+    told = [f"{row['says'].rstrip('.')} (from {row['from']})" for row in rows]
+    return f" Later: {'; '.join(told)}." if told else ""
 
 
 def _state(reply: Row) -> str:
@@ -93,6 +102,8 @@ def _changes(arguments: Arguments, reply: Row) -> str:
     if not rows:
         return f"Nothing was recorded {'since then' if 'since' in arguments else 'here'}{also}."
     more = f", and {left} more follow" if left else ""
+    if left and len(rows) < arguments.get("limit", PAGE_DEFAULT):
+        more += ", as this page is full"
     newest = "" if "since" in arguments else "newest "
     return f"Listed: the {newest}{counted(len(rows), 'change')}, oldest first{more}{also}."
 

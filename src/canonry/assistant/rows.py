@@ -62,9 +62,14 @@ def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is 
     return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
 
 
-def fitted(rows: Sequence[Row], page: "Wanted", total: int, name: str = "found") -> Row:
-    """Return a reply with as many rows as fit, the total, and the cursor of the rest."""
-    room = REPLY_FULL if page.full else REPLY_BRIEF
+def fitted(
+    rows: Sequence[Row], page: "Wanted", total: int, name: str = "found", *, each: int = 0
+) -> Row:
+    """Return a reply with as many rows as fit, the total, and the cursor of the rest.
+
+    With `each`, it has at least so many bytes for each row that the page may have.
+    """
+    room = REPLY_FULL if page.full else max(REPLY_BRIEF, each * page.limit)
     kept: list[Row] = []
     for row in rows:
         room -= len(json.dumps(row, ensure_ascii=False).encode())

@@ -133,8 +133,11 @@ async def test_misread_words_stay_the_evidence_of_the_right_fact() -> None:
     right = {"kind": "correction", "of": wrong_id, "value": "Zed Kay was born on 3 May 1990"}
     await made(desk, right, said="I misread it.")
 
-    found = (await desk.call("find", text="When was Zed Kay born?"))["found"]
+    asked = "When was Zed Kay born?"
+    found = (await desk.call("find", text=asked, kinds=["passage"]))["found"]
     assert [row.get("level") for row in found if row.get("says") == said] == [None]
+    every = (await desk.call("find", text=asked))["found"]
+    assert said not in [row.get("says") for row in every]  # the fact says it
 
 
 async def test_words_that_a_standing_item_cites_stay_an_answer() -> None:

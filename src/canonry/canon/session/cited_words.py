@@ -31,12 +31,15 @@ async def evidence_of_retracted(
 ) -> CitedBy:
     """Return the retracted items that cite each piece of evidence.
 
-    Retracted relations are looked for among those of the entities in `named`.
+    Retracted relations are looked for among those of the entities in `named`, and the newest ones.
     """
     if canon.now is not None:
         canon = narrowed(canon.now, replace(canon.viewpoint, at=None, scene=None))
     level = CanonLevel.RETCONNED
     found = await _stated(canon, spaces, frozenset(), named, level)
+    newest = RelationQuery(spaces=spaces, newest_first=True, limit=PAGE_MAX)
+    known = {one.id for one in found}
+    found += [one for one in (await canon.state.relations(newest)).items if one.id not in known]
     by: defaultdict[str, list[Citing]] = defaultdict(list)
     for one in (each for each in found if each.level is level):
         for cited in one.evidence:

@@ -14,6 +14,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.cited_words import CitedBy
 from canonry.canon.session.narrowing import there_then, withdrawn_then
 from canonry.canon.session.what_holds import Viewpoint
+from canonry.language.texts.stems import asked_stems, stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -120,9 +121,11 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     ended = frozenset(
         i for i, gone in apart.items() if gone and not (kept or canon.viewpoint.shows(best[i][0]))
     )
+    words = frozenset(stem for stem in asked_stems(search.text) if not stem.isdecimal())
+    last = {i for i, (each, _) in best.items() if _shares_a_number(each, search.text, words)}
     ordered = sorted(
         (each for i, each in best.items() if i not in ended),
-        key=lambda e: (apart[e[0].id], -e[1], e[0].position, e[0].id),
+        key=lambda e: (apart[e[0].id], e[0].id in last, -e[1], e[0].position, e[0].id),
     )
     return FoundThings(
         found=ordered[: search.limit],
@@ -141,6 +144,14 @@ def _best(search: ThingSearch, parts: Sequence[FoundThings]) -> dict[str, tuple[
             if _wanted(thing, search) and strength > best.get(thing.id, (thing, 0.0))[1]:
                 best[thing.id] = thing, strength
     return best
+
+
+def _shares_a_number(thing: Thing, text: str, words: frozenset[str]) -> bool:
+    """Tell whether a statement has numbers of a text that has words, and none of its words."""
+    if not words or not isinstance(thing, Fact | Event):
+        return False
+    said = {*stems_of(_text(thing))}
+    return words.isdisjoint(said) and not said.isdisjoint({*stems_of(text)})
 
 
 def _is_past(thing: Thing, asked: TimesAsked, view: Viewpoint) -> bool:
