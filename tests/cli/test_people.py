@@ -79,7 +79,7 @@ def test_a_beginning_of_a_name_is_enough_and_two_that_fit_are_listed(store: Path
     assert both.returncode == 2
     assert both.stdout == ""
     lines = both.stderr.splitlines()
-    assert lines[0] == "canonry: NAME matches 2 items. Name one of them by its id. (name.ambiguous)"
+    assert lines[0].startswith("canonry: NAME matches 2 items: Thor")
     assert {line.split()[1] for line in lines[1:]} == {"Thorin", "Thorgil"}
 
 

@@ -26,7 +26,7 @@ from canonry.assistant.claims import (
 )
 from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
 from canonry.assistant.disputing import with_sayers
-from canonry.assistant.reviewing import judge_waiting
+from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut, filled
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.upkeep import accept_upkeep, ask_upkeep, require_possible
@@ -370,7 +370,7 @@ def _verdicts(
 ) -> Row:
     rows = [_verdict(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)]
     good = sum(row["verdict"] == "accepted" for row in rows)
-    note = " ".join(_sentences(verdicts, written=written))
+    note = " ".join(outcomes_of(verdicts, written=written))
     reply: Row = filled({"note": note}) | {"accepted": good, "of": len(rows), "verdicts": rows}
     if not written:
         reply = {"written": False, **reply}
@@ -385,40 +385,6 @@ def _over(proposal: Proposal) -> Iterator[str]:
     if said.status is ProposalStatus.ACCEPTED:
         yield from (one["id"] for one in said.ends)
         yield from (one.id for one in said.graded if one.grade is Grade.CONTRADICTION)
-
-
-_TOLD_MAX: Final = 3
-"""The most statements that a sentence of a reply names."""
-
-
-def _sentences(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
-    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each."""
-    good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
-    graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
-    ended = [each["because"] for one in good for each in one.ends]
-    retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
-    against = [
-        each.reason
-        for one in verdicts
-        if one.status is ProposalStatus.REJECTED
-        for each in one.graded
-        if each.grade is Grade.CONTRADICTION
-    ]
-    told = (
-        ("Contradicts", against),
-        ("Ended" if written else "Would end", ended),
-        ("Retracted" if written else "Would retract", retracted),
-        ("May stand against it", [e.reason for e in graded if e.grade is Grade.POSSIBLE]),
-    )
-    for what, reasons in told:
-        plain = (each.removeprefix("possible conflict: ").rstrip(".") for each in reasons)
-        named = list(dict.fromkeys(plain))
-        if named:
-            more = f" and {len(named) - _TOLD_MAX} more" if len(named) > _TOLD_MAX else ""
-            yield f"{what}: {'; '.join(named[:_TOLD_MAX])}{more}."
-    if unread := sum(not one.compared for one in good):
-        plural = "1 claim was" if unread == 1 else f"{unread} claims were"
-        yield f"{plural} not compared with the canon, because its words say nothing that it reads."
 
 
 def _way_out(rows: Sequence[Row]) -> str:

@@ -1,6 +1,6 @@
 """The tools `review` and `decide`: proposals, duplicates and unclear values."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, get_args
 
@@ -13,7 +13,7 @@ from canonry.assistant.undoing import undo, what_items_say, withdrawal
 from canonry.assistant.upkeep import accept_upkeep
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
-from canonry.canon.canonization.decide_proposals import waive_conflict
+from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on, waive_conflict
 from canonry.canon.canonization.proposals import KeeperVerdict, evaluate_proposal, list_proposals
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.forget_statements import forget_statements
@@ -21,6 +21,7 @@ from canonry.canon.commands.relations import end_relation
 from canonry.canon.commands.retcon_things import Retcon, retcon_scene, retcon_thing
 from canonry.canon.judging.contents import NOBODY
 from canonry.canon.judging.gates.proposals import dependency_accepted
+from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import answered
@@ -31,7 +32,7 @@ from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.proposals import Ask, Proposal, ProposalStatus, ProposalType
+from canonry.log.items.proposals import Ask, Grade, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
 from canonry.readmodels.ports.documents import ProposalQuery
@@ -310,6 +311,8 @@ async def _evaluate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
 async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdict) -> Row:
     """Decide proposals by hand, and let the rules judge those that waited for them."""
     rows: list[Row] = []
+    accepts = verdict.status is ProposalStatus.ACCEPTED
+    decided: list[ProposalVerdict] = []
     for n, each in enumerate(proposals):
         caller, became = step(desk.caller, str(n)), None
         if each.decision is not None and each.doubts and not verdict.same_as:
@@ -319,10 +322,13 @@ async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdi
             became = await accept_upkeep(desk.canon, caller, each.id, verdict.rationale)
         else:
             await evaluate_proposal(desk.canon, caller, each.id, verdict)
-            now = await require(desk.canon, desk.caller, Proposal, each.id)
-            became = now.decision.canonical_id if now.decision else None
+            done = verdict_on(await require(desk.canon, desk.caller, Proposal, each.id))
+            became = done.canonical_id
+            decided.append(done)
         rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
-    return {"verdicts": rows + await judge_waiting(desk)}
+    reply: Row = {"verdicts": rows + await judge_waiting(desk)}
+    note = " ".join(outcomes_of(decided, written=True)) if accepts else ""
+    return filled({"note": note}) | reply
 
 
 async def _settled(desk: Desk, accepted: Proposal, verdict: KeeperVerdict) -> Row:
@@ -341,6 +347,47 @@ async def _settled(desk: Desk, accepted: Proposal, verdict: KeeperVerdict) -> Ro
         await waive_conflict(desk.canon, by, accepted.id, one.id, reason=verdict.rationale)
     row = {"proposal": accepted.id, "verdict": verdict.status.value, "fallen": fell}
     return filled({**row, "id": own[0] if own and is_right else None})
+
+
+_TOLD_MAX: Final = 3
+"""The most statements that a sentence of a reply names."""
+
+
+_UNREAD: Final = (
+    "{} recorded as said. Nothing is wrong with {}, but no other statement was compared with {}. "
+    "For that, name a subject, an attribute and a value, such as: Ana's eyes are green."
+)
+
+
+def outcomes_of(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
+    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each."""
+    good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
+    graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
+    ended = [each["because"] for one in good for each in one.ends]
+    retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
+    against = [
+        each.reason
+        for one in verdicts
+        if one.status is ProposalStatus.REJECTED
+        for each in one.graded
+        if each.grade is Grade.CONTRADICTION
+    ]
+    possible = [e.reason.removeprefix(POSSIBLE) for e in graded if e.grade is Grade.POSSIBLE]
+    told = (
+        ("Contradicts", against),
+        ("This closes a circle", [e.removeprefix(CIRCLE) for e in possible if CIRCLE in e]),
+        ("Ended" if written else "Would end", ended),
+        ("Retracted" if written else "Would retract", retracted),
+        ("May stand against it", [each for each in possible if CIRCLE not in each]),
+    )
+    for what, reasons in told:
+        named = list(dict.fromkeys(each.rstrip(".") for each in reasons))
+        if named:
+            more = f" and {len(named) - _TOLD_MAX} more" if len(named) > _TOLD_MAX else ""
+            yield f"{what}: {'; '.join(named[:_TOLD_MAX])}{more}."
+    if unread := sum(not one.compared for one in good):
+        one = ("1 claim was", "it", "it")
+        yield _UNREAD.format(*(one if unread == 1 else (f"{unread} claims were", "them", "them")))
 
 
 async def judge_waiting(desk: Desk, fallen: Iterable[str] = ()) -> list[Row]:
@@ -522,9 +569,11 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     try:
         ended = await end_relation(desk.canon, caller, relation.id, until=until, reason=reason)
     except Conflict as error:
-        if error.code != "relation.ended" or until not in {None, getattr(relation, "until", None)}:
+        ended_at = getattr(relation, "until", None)
+        if error.code != "relation.ended" or until not in {None, ended_at}:
             raise
-        return {"note": f"This had already ended: {says}.", "id": relation.id}
+        when = "" if ended_at is None else f" ({desk.spoken(ended_at)})"
+        return {"note": f"This had already ended{when}: {says}.", "id": relation.id}
     return {"note": f"Ended: {says}.", "id": ended.id}
 
 

@@ -10,6 +10,7 @@ from canonry.assistant.aliases import understood
 from canonry.assistant.desk import PAGE_MAX
 from canonry.assistant.first_sentences import FIRST_SENTENCES
 from canonry.assistant.wording import in_plain_words, is_plain
+from canonry.canon.queries.names import names_suggested
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
@@ -93,7 +94,7 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
     if claimed:
         used = encode_json(call["claims"][int(claimed[1])]).decode()
         near = [each for each in near if f'"{each}"' not in used]
-        guess = f" Did you mean {near[0]}?" if near else ""
+        guess = names_suggested(str(part[last]), near)
         new = {"kind": "entity", "name": part[last], "type": "person"}
         message = f"{message.partition(' Did you mean')[0]}{guess} If it is new, add it in the same"
         message += f" call: {encode_json(new).decode()}, with its own type."

@@ -191,6 +191,50 @@ async def test_a_circle_of_dependencies_is_pointed_out(as_relation: bool) -> Non
     assert "closes a circle" in reply["note"]
 
 
+async def test_only_a_circle_of_dependencies_may_stand() -> None:
+    team = await talk(checkout="object", pricing="object")
+    for kind, status in (("depends on", "accepted"), ("part of", "rejected")):
+        await team.told("x", relation("checkout", kind, "pricing"))
+        reply = await team.told("y", relation("pricing", kind, "checkout"))
+        assert verdict(reply) == status
+        assert reply["note"].startswith("This closes a circle: ") is (status == "accepted")
+
+
+@pytest.mark.parametrize("again", ["2026-11-09", "9 November 2026", "November 2026", "this year"])
+async def test_a_relation_of_the_same_day_is_the_same(again: str) -> None:
+    team = await talk(Joy="character", Nadia="character", billing="object")
+    await team.told("x", relation("Nadia", "owns", "billing", when="2025"))
+    first = await team.told("x", relation("Joy", "owns", "billing", when="today"))
+    second = await team.told("y", relation("Joy", "owns", "billing", when=again))
+    other = await team.told("z", relation("Joy", "owns", "billing", when="2026-11-08"))
+
+    ids = [each["verdicts"][0]["id"] for each in (first, second, other)]
+    assert (ids[0] == ids[1], ids[0] == ids[2]) == (True, False)
+    assert "Ended" not in second["note"]
+    assert (await team.desk.call("timeline", about="billing"))["total"] == 3
+
+
+async def test_the_same_end_is_known_and_another_one_names_the_time() -> None:
+    team = await talk(Joy="character", billing="object")
+    await team.told("x", relation("Joy", "owns", "billing", when="2025"))
+    end = {"verdict": "end", "of": "Joy owns billing"}
+    notes = [(await team.desk.call("decide", **end, when="2026-03"))["note"] for _ in range(2)]
+    notes.append((await team.desk.refused("decide", **end, when="2026-04"))["message"])
+
+    said = ["Ended: Joy owns billing", "had already ended (2026-03", "ended: 2026-03"]
+    assert [part in note for part, note in zip(said, notes, strict=True)] == [True, True, True]
+
+
+async def test_an_acceptance_says_first_what_falls() -> None:
+    town = await talk(Harrow="location")
+    await town.told("Harrow has two churches.")
+    refused = (await town.told("Harrow has three churches."))["verdicts"][0]["proposal"]
+    accepted = await town.desk.call("decide", verdict="accept", of=[refused], reason="So it is.")
+
+    assert accepted["note"].startswith("Retracted: ")
+    assert "two churches" in accepted["note"]
+
+
 async def test_a_text_with_a_circle_of_its_own_is_pointed_out() -> None:
     team = await talk(checkout="object", pricing="object")
     reply = await team.told("Service checkout depends on pricing; pricing depends on checkout.")

@@ -17,7 +17,7 @@ from canonry.canon.judging.contents import (
     words_of_time,
 )
 from canonry.canon.judging.gates.kit import Rival, Verdict
-from canonry.canon.judging.gates.states import known_as
+from canonry.canon.judging.gates.states import known_as, lines_told
 from canonry.canon.judging.known_things import (
     Backing,
     SpokenTime,
@@ -29,7 +29,7 @@ from canonry.canon.judging.known_things import (
     restated,
     retold,
 )
-from canonry.canon.judging.relation_lines import is_told_of, line_of, restates
+from canonry.canon.judging.relation_lines import is_told_of, restates
 from canonry.canon.judging.retractions import retcon_of
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
@@ -63,7 +63,6 @@ from canonry.log.entries import (
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation, SaidAgain
-from canonry.log.schemas.narrative import relation_type
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
@@ -298,11 +297,11 @@ def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Itera
 
 def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
-    kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    same = line_of(desk.view, kind, start, end, moment, properties=content.properties).same
+    ((kind, _, _, line),) = lines_told(desk.candidate, content, desk.view)
+    same = line.same
     held = {} if same is None else same.properties
     if same is not None and is_told_of(same, start, end) and not restates(same, content):
-        return with_rivals(desk, _said_again(desk, same))
+        return with_rivals(desk, _said_again(desk, same, line.moment.at))
     made = make_relation(
         desk.new_id,
         desk.backing,
@@ -340,16 +339,16 @@ def _supporting(
     return replace(accepted, entries=(*accepted.entries, *chain.from_iterable(more)))
 
 
-def _said_again(desk: WritingDesk, item: Fact | Relation) -> Acceptance:
+def _said_again(desk: WritingDesk, item: Fact | Relation, at: Instant | None) -> Acceptance:
     """Add evidence to an item that is stated again at another position of the story."""
     known = already_known(desk, item.id, item.evidence)
     backing = desk.backing
     if backing.place is None or not backing.evidence:
         return known
-    if not backing.place.scene and desk.candidate.moment.at is None:
+    if not backing.place.scene and at is None:
         return known
     again = SaidAgain(
-        at=desk.candidate.moment.at,
+        at=at,
         place=backing.place,
         authority=backing.authority,
         confidence=backing.confidence,
@@ -430,7 +429,7 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         if desk.verdict.supersedes:  # the repetition ends a statement between the two
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
-            return with_rivals(desk, _said_again(desk, fact))
+            return with_rivals(desk, _said_again(desk, fact, desk.candidate.moment.at))
         if _may_detail(desk, fact, content):
             return with_rivals(desk, _detailed(desk, fact, content))
     duration = content.duration

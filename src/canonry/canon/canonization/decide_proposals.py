@@ -68,6 +68,7 @@ from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, CanonLevel
+from canonry.values.statements import PHRASE, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +164,8 @@ def decide(
             entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
     else:
         content = candidate.content
-        read = not isinstance(content, FactContent) or bool(statements_of(content, view))
+        said = statements_of(content, view) if isinstance(content, FactContent) else ()
+        read = not isinstance(content, FactContent) or any(not _is_reported(e) for e in said)
         if overruling is not None:
             verdict = replace(verdict, rationale=overruling, rule=OVERRULED)
         acceptance = accept(candidate, verdict, view, new_id) if accepted else None
@@ -274,6 +276,11 @@ def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
         ruling.rationale,
         ruling.graded,
     )
+
+
+def _is_reported(said: Statement) -> bool:
+    """Tell whether a statement is only that somebody believes or hopes what its clause says."""
+    return isinstance(said.value, str) and said.value.startswith(f"{PHRASE}that_")
 
 
 ENDS: Final = "ends"

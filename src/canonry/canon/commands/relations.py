@@ -49,7 +49,7 @@ from canonry.log.schemas.narrative import RelationType
 from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience, wide_first
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import NewId, RelationId
-from canonry.values.moments import NOW, Instant, Moment, split_at
+from canonry.values.moments import NOW, Instant, Moment, render_instant, split_at
 from canonry.values.provenance import Authority, Evidence, may_end
 
 # Create a relation; the relations that it supersedes end in the same commit.
@@ -259,7 +259,9 @@ async def end_relation(
         relation = await known_to(canon, seen, seen.audience)
         require_standing(relation)
         if relation.ended:
-            message = "This relation has already ended."
+            at = "at an unknown time" if relation.until is None else render_instant(relation.until)
+            advice = "If that is wrong, retcon the relation, and propose it again."
+            message = f"This relation has already ended: {at}. {advice}"
             raise Conflict("relation.ended", message, conflicts=[relation.id])
         if until is not None and relation.since is not None and until < relation.since:
             message = "A relation cannot end before it began. Give a later until."

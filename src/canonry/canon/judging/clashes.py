@@ -113,7 +113,7 @@ def conflict(
     if held.attribute != claim.attribute:
         return _excluded(case) or _out_of_order(case)
     if held.subject != claim.subject:
-        return (_circle(case) if entry.acyclic else None) or _other_subject(case)
+        return (_circle(case) if entry.acyclic and not entry.soft else None) or _other_subject(case)
     if not entry.fixed and (order is Order.EARLIER or not _meet(held, claim, entry)):
         return None
     if isinstance(held.value, Quantity) or isinstance(claim.value, Quantity):

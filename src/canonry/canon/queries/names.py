@@ -48,6 +48,8 @@ from canonry.values.provenance import CanonLevel
 
 Titled: TypeAlias = Scene | Story | Source
 CANDIDATES_MAX: Final = 10
+_NEAR_MAX: Final = 3
+"""The most candidates that a message names."""
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
 _ARTICLE: Final = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
@@ -110,16 +112,27 @@ def _is_named_by_words(thing: Thing) -> bool:
     )
 
 
+def names_suggested(text: str, near: Sequence[str]) -> str:
+    """Ask whether the nearest name is meant, or another one that shares a word with the text."""
+    words = frozenset(folded(text).split())
+    alike = [each for each in near if not words.isdisjoint(folded(each).split())]
+    named = [*dict.fromkeys((*near[:1], *alike))][:_NEAR_MAX]
+    again = " Call again with one of these names." if len(named) > 1 else ""
+    return f" Did you mean {' or '.join(named)}?{again}" if named else ""
+
+
 def no_match(text: str, where: str, near: Sequence[str], path: str) -> NotFound:
     """Return the error for a name that matches no item."""
-    guess = f" Did you mean {near[0]}?" if near else ""
+    guess = names_suggested(text, near)
     message = f"{path} {text[:60]!r} matches no name or id in {where}.{guess}"
     return NotFound("name.unknown", message, path=path, **({"candidates": near} if near else {}))
 
 
 def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
     """Return the error for a name that matches several items."""
-    message = f"{path} matches {len(candidates)} items. Name one of them by its id."
+    named = ", ".join(candidates[:_NEAR_MAX])
+    more = f" and {len(candidates) - _NEAR_MAX} more" if len(candidates) > _NEAR_MAX else ""
+    message = f"{path} matches {len(candidates)} items: {named}{more}. Name one of them by its id."
     told = list(candidates[:CANDIDATES_MAX])
     return InvalidInput("name.ambiguous", message, path=path, candidates=told)
 
@@ -283,7 +296,7 @@ async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type])
     near = get_close_matches(folded(named[:300]), by_form, n=3, cutoff=0.6)  # long ones are slow
     words = frozenset(word for word in folded(named).split() if not is_stop_word(word))
     shared = [form for form in by_form if not words.isdisjoint(form.split())]
-    return [by_form[form] for form in dict.fromkeys((*near, *shared))][:3]
+    return [by_form[form] for form in dict.fromkeys((*near, *shared))][:_NEAR_MAX]
 
 
 def _asks(kinds: Sequence[type], kind: type) -> bool:

@@ -53,7 +53,9 @@ from canonry.values.moments import same_scene as in_one_scene
 from canonry.values.provenance import CanonLevel, Evidence
 from canonry.values.statements import PHRASE, Modality, Phase, Statement
 
-_POSSIBLE: Final = "possible conflict: "
+POSSIBLE: Final = "possible conflict: "
+CIRCLE: Final = "it closes a circle: "
+"""The beginnings of reasons of objections that only warn."""
 _GRAVITY: Final[Mapping[Weight, int]] = {
     Weight.CONTRADICTS: 3,
     Weight.SUPERSEDES: 2,
@@ -98,7 +100,7 @@ def objections_to(
         for claim in said:
             found = _objection(standing, claim, now, view, about=_about(content, view))
             if found and by and _is_order_unknown(found, standing, claim, by, view):
-                words = f"{_POSSIBLE}{standing.words} (nobody told which of the two is later)"
+                words = f"{POSSIBLE}{standing.words} (nobody told which of the two is later)"
                 found = replace(found, weight=Weight.WARNS, rationale=words, rivals=())
             before = worst.get(standing.rival)
             if found and (before is None or _GRAVITY[found.weight] > _GRAVITY[before.weight]):
@@ -138,7 +140,8 @@ _CHAIN_MAX: Final = 8
 def _circles(said: tuple[Statement, ...], now: Moment, view: SliceView) -> Iterator[Objection]:
     """Point out that the values of a claim lead back to its subject, as dependencies can."""
     for claim in said:
-        if not (attribute(claim.attribute).acyclic and claim.held and isinstance(claim.value, str)):
+        entry = attribute(claim.attribute)
+        if not (entry.acyclic and claim.held and isinstance(claim.value, str)):
             continue
         ends: dict[object, tuple[Standing, ...]] = {claim.value: ()}
         for length in range(_CHAIN_MAX):
@@ -152,11 +155,12 @@ def _circles(said: tuple[Statement, ...], now: Moment, view: SliceView) -> Itera
                 if one.held and one.attribute == claim.attribute and one.subject in ends
             }
             way = ends.get(claim.subject)
-            if way is not None and (length or not way):  # the clash of two is found elsewhere
+            # Two links of a circle that cannot be clash elsewhere.
+            if way is not None and (length or not way or entry.soft):
                 told = "; ".join(one.words for one in way) or "the claim itself says both"
                 itself = entity_of(view, claim.subject) if not way else None
                 ids = (itself.id,) if itself else tuple(i for one in way for i in one.conflicts)
-                words = f"{_POSSIBLE}it closes a circle: {told}"
+                words = f"{POSSIBLE}{CIRCLE}{told}"
                 yield Objection(weight=Weight.WARNS, rationale=words, conflicts=ids)
                 break
 
@@ -281,7 +285,7 @@ def _objection(
         return None
     weight, reason = found
     possible = weight is Weight.WARNS
-    words = f"{_POSSIBLE}{standing.words} ({reason})" if possible else standing.words
+    words = f"{POSSIBLE}{standing.words} ({reason})" if possible else standing.words
     return Objection(
         weight=weight,
         rationale=words,
@@ -441,6 +445,6 @@ def warnings_about(
     found = objections_to(content, said or statements_of(content, view), moment, view)
     return tuple(
         f"{Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION}:"
-        f" {one.rationale.removeprefix(_POSSIBLE)}"
+        f" {one.rationale.removeprefix(POSSIBLE)}"
         for one in found
     )

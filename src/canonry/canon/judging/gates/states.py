@@ -1,9 +1,10 @@
 """Gates on entities: identity, axioms, state tags, properties and relations."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
-from canonry.canon.judging.candidates import Candidate
+from canonry.canon.judging.candidates import Candidate, time_of
 from canonry.canon.judging.clashes import Order
 from canonry.canon.judging.contents import (
     NOBODY,
@@ -12,6 +13,7 @@ from canonry.canon.judging.contents import (
     FactContent,
     RelationshipContent,
     StateChangeContent,
+    words_of_time,
 )
 from canonry.canon.judging.gates.kit import Objection, Weight, gate
 from canonry.canon.judging.gates.statements import objections_to, order_of, sources_of
@@ -50,9 +52,11 @@ from canonry.log.schemas.narrative import (
     relation_type,
 )
 from canonry.values.attributes.table import attribute
+from canonry.values.calendars.declaring import time_said
+from canonry.values.calendars.reckoning import GREGORIAN, span_of
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.merge import TagChange, told_names
-from canonry.values.moments import Moment, at_once
+from canonry.values.moments import Instant, Moment, at_once
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, strongest
 from canonry.values.state_tags import excluded_by, is_gone, normal_tag
@@ -197,7 +201,7 @@ def functional_relation(
     A relation has one value for each property. A later relation supersedes the earlier one; an
     earlier one holds until the next. Two relations of the same time contradict each other.
     """
-    for kind, start, end, line in _lines_told(candidate, content, view):
+    for kind, start, end, line in lines_told(candidate, content, view):
         if line.same is not None and restates(line.same, content):
             then = at_once(candidate.moment, line.same.moment)
             weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
@@ -219,15 +223,38 @@ def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView)
     return now.place.scene == 0 and order_of(now, said) is Order.ONE and not apart
 
 
-def _lines_told(
+def lines_told(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[tuple[RelationType, Entity, Entity, RelationLine]]:
-    """Yield the type, the ends and the line of a claimed relation, if both ends are known."""
+    """Yield the type, the ends and the line of a claimed relation, if both ends are known.
+
+    A relation that began within the day or other span of the claim is the claimed one: the line is
+    then that of its beginning.
+    """
     start, end = view.entity(content.from_entity), view.entity(content.to_entity)
-    if start is not None and end is not None:
-        kind, moment = relation_type(content.rel_type), candidate.moment
-        line = line_of(view, kind, start, end, moment, properties=content.properties)
-        yield kind, start, end, line
+    if start is None or end is None:
+        return
+    kind, told = relation_type(content.rel_type), content.properties
+    line = line_of(view, kind, start, end, candidate.moment, properties=told)
+    first, last = _span_told(candidate)
+    if line.same is None and first < last:
+        late = replace(candidate.moment, at=Instant(last - 1))
+        same = line_of(view, kind, start, end, late, properties=told).same
+        if same is not None and same.since is not None and first <= same.since < last:
+            line = line_of(view, kind, start, end, same.moment, properties=told)
+    yield kind, start, end, line
+
+
+def _span_told(candidate: Candidate) -> tuple[Instant, Instant]:
+    """Return the time of a content and the end of the span that it names; empty if it names none.
+
+    Words of another calendar than the Gregorian one name no span here.
+    """
+    at, proposal = time_of(candidate.content), candidate.proposal
+    if at is None:
+        return Instant(0), Instant(0)
+    said = time_said(at, words_of_time(proposal.type, proposal.original), GREGORIAN)
+    return at, span_of(said, GREGORIAN)[1]
 
 
 def _rivals_in(line: RelationLine) -> Iterator[tuple[Relation, Weight]]:
@@ -248,7 +275,7 @@ def opposed_relation(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[Objection]:
     """Object to opposed relations of a pair at one time; a later one supersedes the earlier."""
-    for kind, start, end, line in _lines_told(candidate, content, view):
+    for kind, start, end, line in lines_told(candidate, content, view):
         for relation, weight in _rivals_in(line) if kind.excludes else ():
             if relation.rel_type in kind.excludes:
                 held = f"{start.name} and {end.name}"
