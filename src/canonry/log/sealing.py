@@ -147,7 +147,8 @@ def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
     """Drop the audience of a turn or scene that everybody may see, and the reader of unread facts.
 
     Turns are by far the most frequent items. They keep the form from before audiences existed,
-    unread facts that from before statements, and relations that from before `said_ends`.
+    unread facts that from before statements, facts without repetitions that from before `again`,
+    and relations that from before `said_ends`.
     """
     if said.get("reached") is msgspec.UNSET:
         del said["reached"]
@@ -155,6 +156,8 @@ def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
         del said["said_ends"]
     if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:
         del said["audience"]
+    if isinstance(thing, FactDraft) and not said["again"]:
+        del said["again"]
     if isinstance(thing, Fact) and thing.reader is not None:
         return said | _statements_in(thing)
     if isinstance(thing, FactDraft):
