@@ -60,7 +60,7 @@ def test_find_tells_rows_with_ids_by_words_without_quotes(store: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     first = done.stdout.splitlines()
-    assert first[0] == "Thorin waits under the old oak.  turn"
+    assert first[:2] == ["Found 1 turn.", "Thorin waits under the old oak.  turn"]
     assert "  by  Thorin" in first
 
 
@@ -105,6 +105,7 @@ def test_what_happened_why_and_when_it_was_written(store: Path) -> None:
 
 def test_a_person_decides_what_waits(store: Path) -> None:
     assert reply(store, "proposals") == {
+        "note": "Nothing needs a decision.",
         "waiting": [],
         "total": 0,
         "hint": "No proposal waits. For possible duplicates, review what=duplicates.",
@@ -117,7 +118,7 @@ def test_a_person_decides_what_waits(store: Path) -> None:
     assert on(store, "show", "Thorgil").stdout.startswith("Thorgil  character")
     nothing = on(store, "decide", "accept", other, "--reason", "so")
     assert nothing.returncode == 2
-    assert "NAME must name a proposal, but names an entity." in nothing.stderr
+    assert "NAME must name a proposal or a fact or an event or a relation, but names an entity." in nothing.stderr
     silent = on(store, "decide", "retcon", "Thorin")
     assert silent.returncode == 2
     assert "Give in --reason why" in silent.stderr
@@ -157,7 +158,7 @@ def test_claims_are_words_or_json_and_one_that_is_not_accepted_makes_the_exit_co
     claims.write_text('[{"kind": "entity", "name": "Mor", "type": "character"}]', encoding="utf-8")
     done = on(store, "propose", f"@{claims}", "Mor guards the oak.", "--evidence", spoken[0]["id"])
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("accepted  2\nof  2\n")
+    assert done.stdout.startswith("Accepted 2 of 2.\naccepted  2\nof  2\n")
     alone = on(store, "propose", "Mor sleeps.", "--dry-run")
     assert alone.returncode == 1
     assert "accepted  0\nof  1\n" in alone.stdout

@@ -104,9 +104,11 @@ _STEP: Final = "  "
 
 
 def tell_reply(reply: Mapping[str, Any]) -> None:
-    """Print a reply: its rows, then its hint and cursor."""
+    """Print a reply: the sentence that begins it, its rows, then its hint and cursor."""
     last = {name: reply[name] for name in ("hint", "next") if name in reply}
     body = {name: value for name, value in reply.items() if name not in last}
+    if "note" in body and "kind" not in body:
+        tell(visible_line(body.pop("note")))
     if "kind" in body:
         _tell_row(body, "")
     else:
@@ -190,6 +192,8 @@ def _plain(value: Any) -> str:
 # of the toolset canon. The schema of the tool defines the options of its command.
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
+_EXAMPLE: Final = ' For example: "'
+"""The beginning of a sentence with an argument of the tool, which no command line takes."""
 
 
 _ROWS: Final = read_toml(__package__, "people.toml")
@@ -222,7 +226,8 @@ def _command(name: str) -> click.Command:
             result = asyncio.run(ask(settings, asked, arguments))
         except CanonryError as error:
             # Replace paths to arguments of the tool by the options of the command.
-            message = _PATH.sub(lambda found: called.get(found[1], found[0]), error.message)
+            plain, _, _ = error.message.partition(_EXAMPLE)
+            message = _PATH.sub(lambda found: called.get(found[1], found[0]), plain)
             raise type(error)(error.code, message, **error.details) from error
         if as_json:
             click.echo(result.text)
