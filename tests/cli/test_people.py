@@ -118,7 +118,7 @@ def test_a_person_decides_what_waits(store: Path) -> None:
     assert on(store, "show", "Thorgil").stdout.startswith("Thorgil  character")
     nothing = on(store, "decide", "accept", other, "--reason", "so")
     assert nothing.returncode == 2
-    assert "NAME must name a proposal or a fact or an event or a relation, but names an entity." in nothing.stderr
+    assert "NAME must name a proposal or a fact or an event or a relation" in nothing.stderr
     silent = on(store, "decide", "retcon", "Thorin")
     assert silent.returncode == 2
     assert "Give in --reason why" in silent.stderr
