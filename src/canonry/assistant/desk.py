@@ -10,8 +10,9 @@ from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_hel
 from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, may_mean, valid_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import require_there, there_then
-from canonry.canon.session.spoken_times import calendar_of, scene_time
+from canonry.canon.session.narrowing import narrowed, require_there, there_then
+from canonry.canon.session.spoken_times import calendar_of, clock_of, scene_time
+from canonry.canon.session.what_holds import Viewpoint
 from canonry.gateway.tool import Arguments
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -126,11 +127,17 @@ class Desk:
             raise NotAllowed("audience.beyond", message, path=path)
 
     async def time(
-        self, arguments: Arguments, name: str, *, end_of_day: bool = False, at: Thing | None = None
+        self,
+        arguments: Arguments,
+        name: str,
+        *,
+        end_of_day: bool | None = None,
+        at: Thing | None = None,
     ) -> Instant | None:
         """Read an optional valid time: a date, RFC 3339, or words of the space's calendar.
 
-        "Next day" counts from the present of `at`, a story or a scene.
+        With `end_of_day` False, a day in words is its beginning. "Next day" counts from the present
+        of `at`, a story or a scene.
         """
         text = arguments.get(name)
         if text is None:
@@ -141,16 +148,19 @@ class Desk:
         )
 
     async def at_viewpoint(self, arguments: Arguments) -> "Desk":
-        """Return the same with the canon as of the times in `at` and `as_known_at`."""
+        """Return the same with the canon as of `at` and `as_known_at`, else as of the present."""
         canon = self.canon.now or self.canon
-        if not arguments.keys().isdisjoint(TIMES):
+        if arguments.keys().isdisjoint(TIMES):
+            clock = await clock_of(canon, self.space.opened)
+            canon = narrowed(canon, Viewpoint(clock=clock))
+        else:
             canon = await at_viewpoint(canon, self.caller, arguments, self.space.opened)
         return replace(self, canon=canon)
 
     async def holding(self, things: Iterable[T]) -> list[T]:
         """Return the items that hold at the viewpoint, as they are there, in their order."""
-        shows = self.canon.viewpoint.shows
-        return [each for each in await there_then(self.canon, things) if shows(each)]
+        view, there = self.canon.viewpoint, await there_then(self.canon, things)
+        return [each for each in there if view.shows(each) and not view.plans(each)]
 
     def require_now(self, arguments: Arguments, *times: str) -> None:
         """Refuse times that this read does not honour.

@@ -222,7 +222,7 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Reply:
     canon, caller, page = desk.canon, desk.caller, wanted(arguments)
-    start = await desk.time(arguments, "from")
+    start = await desk.time(arguments, "from", end_of_day=False)
     end = await desk.time(arguments, "to", end_of_day=True)
     if desk.is_account:
         desk.require_now(arguments, *TIMES)
@@ -550,8 +550,9 @@ def _line(row: Row) -> str:
     head = f"{name} ({row['type']})" if row["kind"] == "entity" else name
     tags = f" [{', '.join(row['tags'])}]" if row.get("tags") else ""
     text = f"{head}{tags}{': ' if head and said else ''}{said}"
+    planned = "planned " if row.get("planned") else ""
     times = (f"{name} {row[name]}" for name in ("from", "until") if row.get(name))
-    since = f" ({' '.join(times)})" if row.keys() & {"from", "until"} else ""
+    since = f" ({planned}{' '.join(times)})" if row.keys() & {"from", "until"} else ""
     when = f" ({row['when']})" if row.get("when") else ""
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
     cited = "" if row["kind"] == "entity" else f" {{{row['id']}}}"

@@ -27,6 +27,7 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.narrowing import tags_then
 from canonry.canon.session.snippets import SAID_ID
 from canonry.gateway.catalogue import beginning
 from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved
@@ -448,7 +449,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
         says = described(read.shown)
     else:
         fields = fields_of(entity)
-    row = row_of(entity, {}, {}, full=page.full)
+    row = row_of(entity, {}, {}, full=page.full) | {"tags": list(tags_then(entity, view))}
     if not fields:  # a record of a later time
         row["name"] = called
     row["says"] = cut(entity.description if says is None else says, page.full)
@@ -488,12 +489,18 @@ async def statements_of(
     return sorted(told, key=lambda each: (each.position, each.statement)), ties.items
 
 
+def _short_row(row: Row) -> Row:
+    """Return the id, words and readers of a statement, and when a planned one begins."""
+    names = ("id", "says", "for", *(("from", "planned") if "planned" in row else ()))
+    return {name: row[name] for name in names if name in row}
+
+
 async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
     """Return the current facts and relations of an entity."""
     most = _AROUND * 4 if page.full else _AROUND
     told, tied = await statements_of(desk, entity)
     rows = await rows_of(desk, (*told[-most:], *tied[-most:]))
-    brief = [{n: each[n] for n in ("id", "says", "for") if n in each} for each in rows]
+    brief = list(map(_short_row, rows))
     shown = min(len(told), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
     over = {"facts_left": len(told) - shown, "relations_left": len(tied) - len(brief[shown:])}

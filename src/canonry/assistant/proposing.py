@@ -1,7 +1,7 @@
 """The tool `propose`: claims, their evidence and their audience."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -303,7 +303,10 @@ async def _proposing_told(
             dry=dry,
         )
         proposals = await propose_changes(canon, step(caller, "propose"), space, asked)
-    reply = _verdicts(claims, list(map(verdict_on, proposals)), written=decides and not dry)
+    verdicts = list(map(verdict_on, proposals))
+    ended = await canon.seen_by(caller).things(one["id"] for each in verdicts for one in each.ends)
+    later = {i for i, each in ended.items() if desk.canon.viewpoint.shows(each)}
+    reply = _verdicts(claims, verdicts, later, written=decides and not dry)
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
@@ -366,11 +369,15 @@ def _words(desk: Desk, words: str, readers: Audience) -> QuotedWords:
 
 
 def _verdicts(
-    claims: Sequence[Mapping[str, Any]], verdicts: Sequence[ProposalVerdict], *, written: bool
+    claims: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[ProposalVerdict],
+    later: Collection[str],
+    *,
+    written: bool,
 ) -> Row:
     rows = [_verdict(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)]
     good = sum(row["verdict"] == "accepted" for row in rows)
-    note = " ".join(outcomes_of(verdicts, written=written))
+    note = " ".join(outcomes_of(verdicts, later, written=written))
     reply: Row = filled({"note": note}) | {"accepted": good, "of": len(rows), "verdicts": rows}
     if not written:
         reply = {"written": False, **reply}

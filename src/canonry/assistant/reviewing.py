@@ -1,6 +1,6 @@
 """The tools `review` and `decide`: proposals, duplicates and unclear values."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, get_args
 
@@ -327,7 +327,7 @@ async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdi
             decided.append(done)
         rows.append(filled({"proposal": each.id, "verdict": verdict.status.value, "id": became}))
     reply: Row = {"verdicts": rows + await judge_waiting(desk)}
-    note = " ".join(outcomes_of(decided, written=True)) if accepts else ""
+    note = " ".join(outcomes_of(decided, (), written=True)) if accepts else ""
     return filled({"note": note}) | reply
 
 
@@ -359,11 +359,16 @@ _UNREAD: Final = (
 )
 
 
-def outcomes_of(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterator[str]:
-    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each."""
+def outcomes_of(
+    verdicts: Sequence[ProposalVerdict], later: Collection[str], *, written: bool
+) -> Iterator[str]:
+    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each.
+
+    Items in `later` will end, at a planned time.
+    """
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
     graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
-    ended = [each["because"] for one in good for each in one.ends]
+    ends = [(each["because"], written and each["id"] in later) for one in good for each in one.ends]
     retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
     against = [
         each.reason
@@ -376,7 +381,11 @@ def outcomes_of(verdicts: Sequence[ProposalVerdict], *, written: bool) -> Iterat
     told = (
         ("Contradicts", against),
         ("This closes a circle", [e.removeprefix(CIRCLE) for e in possible if CIRCLE in e]),
-        ("Ended" if written else "Would end", ended),
+        (
+            "Ended" if written else "Would end",
+            [because for because, planned in ends if not planned],
+        ),
+        ("Ends then", [because for because, planned in ends if planned]),
         ("Retracted" if written else "Would retract", retracted),
         ("May stand against it", [each for each in possible if CIRCLE not in each]),
     )

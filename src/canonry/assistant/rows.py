@@ -8,6 +8,7 @@ from canonry.canon.judging.contents import words_of_time
 from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.narrowing import tags_then
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.language.reading.times import spoken_date
@@ -102,6 +103,10 @@ async def rows_of(desk: "Desk", things: Iterable[Thing], *, full: bool = False) 
         if audience:  # only game masters see that an item is secret
             row["for"] = [_called(one, names) for one in audience]
     for row, each in zip(rows, listed, strict=True):
+        if desk.canon.viewpoint.plans(each):
+            row["planned"] = True
+        if "tags" in row and isinstance(each, Entity):
+            row["tags"] = list(tags_then(each, desk.canon.viewpoint))
         if isinstance(each, Fact | Event | Relation | Scene | Turn):
             for name in row.keys() & _TIMES:
                 by = found.get(getattr(each, _TIMES[name], "")) if _TIMES[name] else each

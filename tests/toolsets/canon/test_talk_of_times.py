@@ -173,3 +173,62 @@ async def test_a_leap_day_and_a_calendar_of_its_own_are_taken() -> None:
     )
     reply = await home.told("Ana left on 39 February 12.", space="Far")
     assert verdict(reply) == "accepted"
+
+
+async def test_a_plan_ends_nothing_before_its_day() -> None:
+    home = await talk(Ana="character", Bo="character", Linz="location", Graz="location")
+    guild = {"kind": "entity", "name": "Guild", "type": "faction"}
+    await home.told("So it is.", guild, relation("Ana", "LOCATED_IN", "Graz"))
+    await home.told("Bo is in it.", relation("Bo", "MEMBER_OF", "Guild"))
+    retires = {"kind": "state", "of": "Ana", "tags": ["retired"], "when": "May 2027"}
+
+    moves = await home.told("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
+    await home.told("In May.", retires)
+    await home.told("Next week.", fact("Bo leaves the Guild.", when="2026-11-16"))
+
+    assert moves["note"].startswith("Ends then: ")
+    here = await home.desk.call("get", of="Ana")
+    graz, linz = here["relations"]
+    assert graz["says"] == "Ana located in Graz"
+    assert (linz["says"], linz["from"], linz["planned"]) == (
+        "Ana located in Linz",
+        "May 2027",
+        True,
+    )
+    assert "tags" not in here
+    listed = (await home.desk.call("find", kinds=["relation"]))["found"]
+    assert {row["says"]: row.get("planned") for row in listed} == {
+        "Ana located in Graz": None,
+        "Ana located in Linz": True,
+        "Bo member of Guild": None,
+    }
+    assert "(planned from May 2027)" in (await home.desk.call("context", of="Ana"))["brief"]
+    assert "Ana located in Graz" not in await home.holds("Ana", at="2027-06-01")
+
+    home.later(days=8)
+    assert "Bo member of Guild" not in await home.holds("Bo")
+    home.later(days=200)
+    then = await home.desk.call("get", of="Ana")
+    assert [row["says"] for row in then["relations"]] == ["Ana located in Linz"]
+    assert then["tags"] == ["retired"]
+
+
+async def test_what_is_told_without_a_time_stands_before_a_plan() -> None:
+    home = await talk(Ana="character", Linz="location", Graz="location")
+    await home.told("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
+
+    told = await home.told("Now in Graz.", relation("Ana", "LOCATED_IN", "Graz"))
+
+    assert verdict(told) == "accepted"
+    assert await home.holds("Ana", at="2027-06-01") == {"Ana located in Linz"}
+    assert await home.holds("Ana") == {"Ana located in Graz", "Ana located in Linz"}
+
+
+async def test_a_day_in_words_begins_at_midnight_in_a_list() -> None:
+    home = await talk(Ana="character")
+    await home.told("Ana weighs 60 kg.", fact("Ana weighs 60 kg.", when="today"))
+    home.later(hours=3)
+
+    shown = await home.desk.call("timeline", **{"from": "today", "to": "in a week"})
+
+    assert [row["says"] for row in shown["timeline"]] == ["Ana weighs 60 kg."]

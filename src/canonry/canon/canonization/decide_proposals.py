@@ -217,8 +217,8 @@ def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
     content, moment = candidate.content, candidate.moment
     if moment.at is not None or moment.place.scene or isinstance(content, Unreadable):
         return candidate
-    at = time_reached(statements_of(content, view), moment.place.told, view)
-    return replace(candidate, reached=at)
+    told, now = moment.place.told, candidate.proposal.created_at
+    return replace(candidate, reached=time_reached(statements_of(content, view), told, now, view))
 
 
 def _written(

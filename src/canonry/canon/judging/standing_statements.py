@@ -472,8 +472,13 @@ def standings_beside(
     yield from _tags_beside(claims, moment, view)
 
 
-def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Instant | None:
-    """Return the latest time on the timelines of statements, as recorded before position `told`."""
+def time_reached(
+    said: Iterable[Statement], told: int, now: Instant, view: SliceView
+) -> Instant | None:
+    """Return the latest time on the timelines of statements, as recorded before position `told`.
+
+    Outside of scenes, what is told for a time after `now` is a plan, and nobody has reached it.
+    """
     claims = tuple(said)
     named = {one.subject for one in claims if attribute(one.attribute).exclusive}
     changed = (entity for one in sorted(named) if (entity := entity_of(view, one)) is not None)
@@ -484,8 +489,11 @@ def time_reached(said: Iterable[Statement], told: int, view: SliceView) -> Insta
         held = [one.statement for one in standings_of(item, view)] if dated else []
         if any(_are_in_turn(one, claim) for one in held for claim in claims):
             moments.append(item.moment)
-    times = [time_of(one) for one in moments if one.place.told < told]
-    return max((one for one in times if isinstance(one, int)), default=None)
+    moments = [one for one in moments if one.place.told < told]
+    times = [at for one in moments if isinstance(at := time_of(one), int)]
+    if not any(one.place.scene for one in moments):
+        times = [at for at in times if at <= now]
+    return max(times, default=None)
 
 
 def _are_in_turn(held: Statement, claim: Statement) -> bool:

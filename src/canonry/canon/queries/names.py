@@ -490,7 +490,7 @@ async def valid_time(
     place: Thing | None,
     *,
     path: str,
-    end_of_day: bool = False,
+    end_of_day: bool | None = None,
 ) -> Instant:
     """Read a valid time: a date, RFC 3339, or words of the calendar at `place`.
 
@@ -498,7 +498,7 @@ async def valid_time(
         InvalidInput: as `in_words`.
     """
     if place is None or _DATE.fullmatch(text):
-        return recorded_time(text, path=path, end_of_day=end_of_day, now=canon.clock.now())
+        return recorded_time(text, path=path, end_of_day=bool(end_of_day), now=canon.clock.now())
     return await in_words(
         canon, caller, place, lambda read: read(text, path), to_end=end_of_day, toward=-1
     )

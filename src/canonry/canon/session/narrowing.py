@@ -10,9 +10,9 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar, cast
 
-from canonry.canon.judging.state_tags import changes_of
+from canonry.canon.judging.state_tags import changes_of, held_at
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.paging import paged
+from canonry.canon.session.paging import first_items, paged
 from canonry.canon.session.unversioned import WITHDRAWN, as_recorded, turns_until, withdrawn_later
 from canonry.canon.session.what_holds import (
     Viewpoint,
@@ -21,6 +21,7 @@ from canonry.canon.session.what_holds import (
     events_until,
     facts_at,
     is_later,
+    moment_at,
     relations_at,
 )
 from canonry.log.commits import Position
@@ -31,7 +32,7 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.readmodels.ports.state import RelationQuery
+from canonry.readmodels.ports.state import RelationQuery, State
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 from canonry.values.fields import revised
@@ -74,8 +75,9 @@ _OPEN_TO_PAST: Final[Mapping[str, Any]] = {
 
 def narrowed(canon: Canon, view: Viewpoint) -> Canon:
     """Return the canon as it is seen from a viewpoint; answer only reads with it."""
-    if view == Viewpoint():
-        return canon
+    if view.at is None and not view.is_past:
+        state = canon.state if view.clock is None else cast("Any", _Planned(canon.state, view))
+        return revised(canon, state=state, viewpoint=view)
     narrowing = Narrowing(canon=canon, view=view)
     return revised(
         canon,
@@ -250,6 +252,39 @@ class Narrowing:
 
     async def _until(self, entity: Entity) -> Position | None:
         return await self.position(entity.space) if self.view.is_past else None
+
+
+def tags_then(entity: Entity, view: Viewpoint) -> Sequence[str]:
+    """Return the state tags of a read entity, without those of plans."""
+    clock = view.clock
+    if clock is None or all((one.moment.at or 0) <= clock for one in changes_of(entity)):
+        return entity.state_tags
+    return sorted(held_at(entity, moment_at(clock)))
+
+
+class _Planned:
+    """A proxy of the state whose current relations include those that end after the present."""
+
+    __slots__ = ("_state", "_view")
+
+    def __init__(self, state: State, view: Viewpoint) -> None:
+        self._state = state
+        self._view = view
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state, name)
+
+    async def relations(self, query: RelationQuery) -> Page[Relation]:
+        """Return a page of relations; of more than `WALKED_MAX`, only those without an end."""
+        found, wide = await self._state.relations(query), replace(query, current=False)
+        if not query.current:
+            return found
+        ask = paged(self._state.relations, wide)
+        if not found.total < (await ask(limit=1, offset=0)).total <= WALKED_MAX:
+            return found
+        every, _ = await first_items(ask, WALKED_MAX // PAGE_MAX)
+        kept = [e for e in every if e.level is CanonLevel.CANON and self._view.shows(e)]
+        return Page(items=kept[query.offset : query.offset + query.limit], total=len(kept))
 
 
 class _Then:

@@ -1,28 +1,31 @@
 """Read times in the words of a universe's calendar, relative to the present of a scene."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, TypeVar
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.paging import first_items, paged
+from canonry.canon.session.paging import first_items, newest_match, paged
 from canonry.log.entries import Thing
 from canonry.log.items.scenes import Scene, Speaker, Story
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.values.calendars.declaring import read_calendar, read_roughly, time_said
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar, RoughTime, span_of
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, Grain, RoughTime, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, plain_time
-from canonry.values.ids import Space, StoryId
+from canonry.values.ids import Space, SpaceKind, StoryId
 from canonry.values.json_values import decode_json, encode_json
-from canonry.values.moments import Instant
+from canonry.values.moments import DAY, Instant
 
 T = TypeVar("T")
 CALENDAR: Final = "calendar"
 """The property of a universe that holds its calendar, as declared."""
 
+_OWN_TIME: Final = 366 * DAY
+_TELLING: Final = 5
+"""The number of scenes, the last ones, whose speakers show whether a space is a game."""
 _PAGES_MAX: Final = 20
 """The most pages of a story's scenes that are read to find its present."""
 
@@ -44,7 +47,7 @@ async def in_words(
     place: Thing,
     read: Callable[[ReadTime], T],
     *,
-    to_end: bool = False,
+    to_end: bool | None = None,
     toward: int | None = None,
 ) -> T:
     """Call `read` with a reader for times in the words of the calendar at `place`.
@@ -53,7 +56,7 @@ async def in_words(
     the latest time that its story has reached before it. An RFC 3339 time needs neither. With
     `toward` it can count from a universe, too: from the latest time of its scenes, else from today.
     "May" is then the next one if `toward` is 1, else the last. A day, a year or another span is
-    its beginning, or `to_end` its last instant.
+    its beginning, or its last instant with `to_end`. With None, "today" keeps the hour of the call.
 
     Raises:
         InvalidInput: as `read_roughly`, and any error of `read`.
@@ -86,18 +89,44 @@ async def in_words(
     return read(_reader(calendar, present, to_end=to_end))
 
 
+async def clock_of(canon: Canon, space: Space | None) -> Instant | None:
+    """Return the end of the present day of a space of real life; None: it tells a story.
+
+    A space is of real life if it has no scene, or one that was told within a year of its time.
+    `space` None is an account without a commit.
+    """
+    today = Instant(canon.clock.now() // DAY * DAY + DAY - 1)
+    if space is None or space.kind is SpaceKind.ACCOUNT:
+        return today
+    if space.kind is not SpaceKind.UNIVERSE or calendar_of(space) is not GREGORIAN:
+        return None
+    query = SceneQuery(spaces=frozenset((space.id,)))
+    told = await newest_match(canon.documents.scenes, query)
+    times = [(one.time_ref, one.created_at) for one in told if one.time_ref is not None]
+    own = any(abs(at - recorded) < _OWN_TIME for at, recorded in times)
+    return today if own or not told else None
+
+
 async def _is_real(canon: Canon, place: Thing, calendar: Calendar) -> bool:
     """Tell whether the calls of a place are of its own time: no game master tells a scene of it."""
-    if calendar is not GREGORIAN or not isinstance(place, Scene):
-        return calendar is GREGORIAN and isinstance(place, Space)
-    turns = await canon.documents.turns(place.id)
-    return bool(turns) and all(one.speaker is not Speaker.GM for one in turns)
+    if calendar is not GREGORIAN or not isinstance(place, Scene | Space):
+        return False
+    scenes: Sequence[Scene] = [place] if isinstance(place, Scene) else ()
+    if isinstance(place, Space):
+        query = SceneQuery(spaces=frozenset((place.space,)))
+        scenes = (await newest_match(canon.documents.scenes, query))[-_TELLING:]
+    told = [await canon.documents.turns(one.id) for one in scenes]
+    told_by = [{one.speaker for one in turns} for turns in told]
+    return all(by and Speaker.GM not in by for by in told_by)
 
 
-def _reader(calendar: Calendar, present: RoughTime | None, *, to_end: bool) -> ReadTime:
+def _reader(calendar: Calendar, present: RoughTime | None, *, to_end: bool | None) -> ReadTime:
     def read(text: str, path: str) -> Instant:
         rough = read_roughly(text, calendar, present, path=path)
-        return Instant(max(rough.start, span_of(rough, calendar)[1] - 1)) if to_end else rough.start
+        begin, end = span_of(rough, calendar)
+        if to_end:
+            return Instant(max(rough.start, end - 1))
+        return begin if to_end is False and rough.grain <= Grain.WEEK else rough.start
 
     return read
 

@@ -27,13 +27,15 @@ class Viewpoint:
     """The moment of a view, `at`, and the end of the record that it knows; None: now.
 
     `known_at` is a time of recording, `known` a log position of the space. `scene` is the scene
-    that `at` is the moment of.
+    that `at` is the moment of. A view of now has a `clock`, after which everything is planned;
+    None: nobody knows the present.
     """
 
     at: Moment | None = None
     known_at: Instant | None = None
     known: Position | None = None
     scene: Scene | None = None
+    clock: Instant | None = None
 
     @property
     def is_past(self) -> bool:
@@ -41,18 +43,26 @@ class Viewpoint:
         return self.known_at is not None or self.known is not None
 
     def shows(self, thing: object) -> bool:
-        """Tell whether a read item holds here; reading at a moment drops all that do not."""
-        return self.at is not None or is_current(thing)
+        """Tell whether a read item holds or is planned; reading at a moment drops all others."""
+        return self.at is not None or is_current(thing, self.clock)
+
+    def plans(self, thing: object) -> bool:
+        """Tell whether a read item begins only after the present."""
+        begin = getattr(thing, "since", getattr(thing, "time_ref", None))
+        said = isinstance(thing, Fact | Relation | Event)
+        return said and begin is not None and self.clock is not None and begin > self.clock
 
 
 NOW = Viewpoint()
 
 
-def is_current(thing: object) -> bool:
-    """Tell whether an item is neither retconned nor ended."""
+def is_current(thing: object, clock: Instant | None = None) -> bool:
+    """Tell whether an item is neither retconned nor ended, or ends only after the `clock`."""
     match thing:
         case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
             return False
+        case Fact(until=int(until)) | Relation(until=int(until)) if clock and until > clock:
+            return True
         case Fact(superseded=over) | Relation(ended=over):
             return not over
         case _:

@@ -123,9 +123,13 @@ async def find_things(canon: Canon, search: ThingSearch) -> FoundThings:
     )
     words = frozenset(stem for stem in asked_stems(search.text) if not stem.isdecimal())
     last = {i for i, (each, _) in best.items() if _shares_a_number(each, search.text, words)}
+
+    def later(each: Thing) -> tuple[bool, bool]:
+        return each.id in last, canon.viewpoint.plans(each)
+
     ordered = sorted(
         (each for i, each in best.items() if i not in ended),
-        key=lambda e: (apart[e[0].id], e[0].id in last, -e[1], e[0].position, e[0].id),
+        key=lambda e: (apart[e[0].id], *later(e[0]), -e[1], e[0].position, e[0].id),
     )
     return FoundThings(
         found=ordered[: search.limit],
