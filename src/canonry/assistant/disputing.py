@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from canonry.assistant.desk import Desk
-from canonry.assistant.rows import Row, cut, filled
+from canonry.assistant.rows import Row, cut, filled, rows_of
 from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.what_holds import is_current
 from canonry.log.items.proposals import Ask
@@ -124,11 +124,11 @@ async def disputes_of(desk: Desk, ids: Collection[str]) -> Mapping[str, list[Row
     against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
     said = await who_said(desk, [other for _, other in against])
     things = await desk.canon.seen_by(desk.caller).things(said)
-    says = {i: getattr(e, "statement", getattr(e, "title", "")) for i, e in things.items()}
+    current = [each for each in things.values() if is_current(each)]
+    words = {row["id"]: row.get("says") or row.get("name") for row in await rows_of(desk, current)}
     rows: dict[str, list[Row]] = {}
     for one, i in against:
-        if i in says and is_current(things[i]):
-            rows.setdefault(one, []).append(
-                filled({"id": i, "says": says[i], "said_by": said.get(i)})
-            )
+        if says := words.get(i):
+            row = filled({"id": i, "says": says, "said_by": said.get(i)})
+            rows.setdefault(one, []).append(row)
     return rows

@@ -385,7 +385,7 @@ def outcomes_of(
             "Ended" if written else "Would end",
             [because for because, planned in ends if not planned],
         ),
-        ("Ends then", [because for because, planned in ends if planned]),
+        ("Ends then", [why for why, planned in ends if planned]),
         ("Retracted" if written else "Would retract", retracted),
         ("May stand against it", [each for each in possible if CIRCLE not in each]),
     )
