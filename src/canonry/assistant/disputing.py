@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk
 from canonry.assistant.rows import Row, cut, filled, rows_of
+from canonry.canon.judging.gates.statements import UNORDERED
 from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.what_holds import is_current
 from canonry.log.items.proposals import Ask
@@ -20,6 +21,18 @@ _SETTLE: Final = (
     'To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
     'reject retracts this one; waive, other="{1}", keeps both.'
 )
+_KEEP: Final = (
+    'Both may be true. To settle it in one call with a reason: decide accept, of=["{0}"], or '
+    'waive, other="{1}", keeps both; reject retracts this one.'
+)
+
+
+def is_dispute(reason: str) -> bool:
+    """Tell whether two statements exclude each other, by the reason of a conflict.
+
+    They come from two sources in no order, or only the readers of a secret know both.
+    """
+    return reason.endswith(UNORDERED) or reason.startswith(("the fact ", "the relation "))
 
 
 async def who_said(desk: Desk, ids: Iterable[str]) -> Mapping[str, str]:
@@ -70,8 +83,10 @@ async def with_sayers(desk: Desk, reply: Row) -> Row:
             row["said_by"] = by
     reply = _changed(reply, named)
     if unsettled := [row for row in rows if row.get("perhaps_against") or _is_possible(row)]:
-        other = disputed[id(unsettled[0])][0]["id"]
-        hint = _SETTLE.format(own[id(unsettled[0])], other)
+        others = disputed[id(unsettled[0])]
+        excluded = next((one for one in others if is_dispute(one["because"])), None)
+        other = (excluded or others[0])["id"]
+        hint = (_SETTLE if excluded else _KEEP).format(own[id(unsettled[0])], other)
         reply["hint"] = " ".join(filter(None, (hint, reply.get("hint"))))
     return reply
 

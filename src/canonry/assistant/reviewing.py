@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, Wanted, desk_of, wanted
-from canonry.assistant.disputing import with_sayers
+from canonry.assistant.disputing import is_dispute, with_sayers
 from canonry.assistant.rows import Row, filled, fitted, rows_of
 from canonry.assistant.spaces import desks_of, found_in, of_each
 from canonry.assistant.tools import canon_tool
@@ -263,8 +263,10 @@ async def _done(desk: Desk, verdict: str, row: Row) -> str:
     ids = [*row.get("fallen", ()), *row.get("revealed", ()), *filter(None, told)]
     says = await what_items_say(desk, ids)
     fell = await what_items_say(desk, [i for each in rows[1:] for i in each.get("fallen", ())])
-    more = f" Retracted: {fell}." if fell else ""
-    return f"{_DONE[verdict]}{f': {says}' if says else ''}.{more}"
+    kept = await what_items_say(desk, [i for each in rows[1:] for i in each.get("kept", ())])
+    first = f"Retracted: {fell}. " if fell else ""
+    more = f" Both stand, for both may be true; the other one: {kept}." if kept else ""
+    return f"{first}{_DONE[verdict]}{f': {says}' if says else ''}.{more}"
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
@@ -332,12 +334,15 @@ async def _ruled(desk: Desk, proposals: Sequence[Proposal], verdict: KeeperVerdi
 
 
 async def _settled(desk: Desk, accepted: Proposal, verdict: KeeperVerdict) -> Row:
-    """Settle a possible conflict of what was accepted: retract the other side, or this one."""
+    """Settle what may conflict with what was accepted.
+
+    A rejection retracts it. An acceptance retracts what excludes it, and keeps all else.
+    """
     own = [] if accepted.decision is None else list(accepted.decision.made)
     is_right = verdict.status is ProposalStatus.ACCEPTED
     retcon = Retcon(reason=verdict.rationale, authority=_own_word(desk))
     found = await desk.canon.seen_by(desk.caller).things(
-        [one.id for one in accepted.doubts] if is_right else own
+        [one.id for one in accepted.doubts if is_dispute(one.reason)] if is_right else own
     )
     fell = [e.id for e in found.values() if getattr(e, "level", None) is CanonLevel.CANON]
     for each in fell:
@@ -346,6 +351,7 @@ async def _settled(desk: Desk, accepted: Proposal, verdict: KeeperVerdict) -> Ro
         by = step(desk.caller, f"waive {one.id}")
         await waive_conflict(desk.canon, by, accepted.id, one.id, reason=verdict.rationale)
     row = {"proposal": accepted.id, "verdict": verdict.status.value, "fallen": fell}
+    row["kept"] = [one.id for one in accepted.doubts if is_right and one.id not in fell]
     return filled({**row, "id": own[0] if own and is_right else None})
 
 

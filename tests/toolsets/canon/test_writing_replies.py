@@ -59,11 +59,35 @@ async def test_one_call_of_the_hint_settles_a_dispute(
 
     done = await desk.call("decide", verdict=verdict, of=of, reason="I asked.", **other)
 
-    assert done["note"]
+    if verdict == "accept":
+        assert done["note"].startswith(f"Retracted: {API.format(100)} Accepted: ")
     assert (await desk.call("review"))["waiting"] == []
     found = (await desk.call("find", text="requests", kinds=["fact"]))["found"]
     said = {row["says"] for row in found if "level" not in row}
     assert said == {API.format(figure) for figure in left}
+
+
+@pytest.mark.parametrize(("verdict", "left"), [("accept", 2), ("waive", 2), ("reject", 1)])
+async def test_what_may_both_be_true_is_kept_by_accepting_it(verdict: str, left: int) -> None:
+    desk = a_desk(last_used=LastUsed())
+    await desk.call("open", name="Home", about="Our household.")
+    sheds = ["The shed is 10 m long.", "The shed is about 11 m long."]
+    hints = [(await desk.call("propose", said=f"{e} So?", claims=[e])).get("hint") for e in sheds]
+    of, other = re.findall(r'"([0-9a-f-]{36})"', str(hints[1]))
+
+    hint = (await desk.call("review"))["hint"]
+    named = {"other": other} if verdict == "waive" else {}
+    done = await desk.call("decide", verdict=verdict, of=[of], reason="I measured.", **named)
+
+    for each in (hints[1], hint):
+        assert "keeps both; reject retracts this one" in each
+        assert "retracts the other" not in each
+    assert (await desk.call("review"))["waiting"] == []
+    if verdict == "accept":
+        assert "fallen" not in done["verdicts"][0]
+        assert done["note"].endswith(f"Both stand, for both may be true; the other one: {sheds[0]}")
+    found = (await desk.call("find", text="shed", kinds=["fact"]))["found"]
+    assert len([row for row in found if "level" not in row]) == left
 
 
 async def test_two_speakers_are_named_and_words_in_quotes_are_shown() -> None:

@@ -56,6 +56,8 @@ from canonry.values.statements import PHRASE, Modality, Phase, Statement
 POSSIBLE: Final = "possible conflict: "
 CIRCLE: Final = "it closes a circle: "
 """The beginnings of reasons of objections that only warn."""
+UNORDERED: Final = "(nobody told which of the two is later)"
+"""The end of a reason why two statements that exclude each other both stand."""
 _GRAVITY: Final[Mapping[Weight, int]] = {
     Weight.CONTRADICTS: 3,
     Weight.SUPERSEDES: 2,
@@ -100,7 +102,7 @@ def objections_to(
         for claim in said:
             found = _objection(standing, claim, now, view, about=_about(content, view))
             if found and by and _is_order_unknown(found, standing, claim, by, view):
-                words = f"{POSSIBLE}{standing.words} (nobody told which of the two is later)"
+                words = f"{POSSIBLE}{standing.words} {UNORDERED}"
                 found = replace(found, weight=Weight.WARNS, rationale=words, rivals=())
             before = worst.get(standing.rival)
             if found and (before is None or _GRAVITY[found.weight] > _GRAVITY[before.weight]):
