@@ -1,6 +1,6 @@
 """The context of one call of the default toolset: the caller and the space."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast
 
@@ -356,3 +356,10 @@ SOLO: Final = "Solo"
 EVERYBODY: Final = frozenset({READER, CONTRIBUTOR, KEEPER, SOLO})
 CONTRIBUTORS: Final = frozenset({CONTRIBUTOR, KEEPER, SOLO})
 KEEPERS: Final = frozenset({KEEPER, SOLO})
+PRIVATE: Final = "Only you can read your account."
+_OWNERS: Final = frozenset({"me", "myself", "only me", "owner", "gm", "private"})
+
+
+def is_owner(readers: Collection[str]) -> bool:
+    """Tell whether words for readers name nobody but the owner of an account."""
+    return _OWNERS.issuperset(map(folded, readers))

@@ -24,7 +24,7 @@ from canonry.assistant.claims import (
     upkeep_of,
     values_corrected,
 )
-from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, Desk, checked, desk_of
+from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, PRIVATE, Desk, checked, desk_of, is_owner
 from canonry.assistant.disputing import with_sayers
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut, filled
@@ -114,7 +114,8 @@ async def hints_on_links(
     open_ones = [
         (_Open(claims[n], evidence[n], rows[n].get("id")), mentions)
         for n, mentions in reading.mentions.items()
-        if mentions.unclear or not (mentions.found or claims[n].get("who"))
+        if mentions.unclear
+        or not (mentions.found or claims[n].get("who") or claims[n].get("where"))
     ]
     hints = [await _hint(reading, *each) for each in open_ones[:_SHOWN]]
     if len(open_ones) > _SHOWN:
@@ -232,9 +233,14 @@ async def _claim_in_account(
 ) -> Reply:
     """Record entities and their fields, and let the rules judge all other claims."""
     for n, claim in enumerate(claims):
-        if "for" in claim:
+        if not is_owner(claim.get("for", ())):
             message = f"/claims/{n}/for: only you can read your account. Omit /for."
             raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
+    if any("for" in claim for claim in claims):
+        claims = [{name: e for name, e in one.items() if name != "for"} for one in claims]
+        reply = await _claim_in_account(desk, claims, arguments)
+        hint = " ".join(filter(None, (PRIVATE, reply.get("hint"))))
+        return {**reply, "hint": hint}
     new = {folded(one["name"]): n for n, one in enumerate(claims) if one["kind"] == "entity"}
     own = [n for n, one in enumerate(claims) if await is_recorded(desk, one, new)]
     told = [n for n in range(len(claims)) if n not in own]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, checked, desk_of
+from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, checked, desk_of, is_owner
 from canonry.assistant.first_sentences import counted
 from canonry.assistant.rows import Row, cut, filled, fitted, party_of
 from canonry.assistant.tools import canon_tool
@@ -12,6 +12,7 @@ from canonry.canon.canonization.canonize_scene import finalize_scene, outcomes_a
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.listings import query_snippets
+from canonry.canon.queries.names import WORDY
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import made_before, the_made
@@ -23,7 +24,7 @@ from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import SceneDated, ScenePlaced
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, Story, TurnDraft
-from canonry.log.items.sources import SourceType
+from canonry.log.items.sources import Source, SourceType
 from canonry.narrative.usecases.scenes import (
     SceneChange,
     SceneRequest,
@@ -110,6 +111,8 @@ SHOWN_MAX: Final = 20
 _ENTITY_PATH: Final = 2
 """The number of slashes in the path of an entity; the path of a field has one more."""
 
+_CITE: Final = "You can cite its {} as evidence in propose."
+
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500
@@ -129,7 +132,7 @@ async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
     desk = await desk_of(canon, caller, arguments, "scene", opens=True)
     desk.require_writable()
-    if desk.is_account and "for" in arguments:
+    if desk.is_account and not is_owner(arguments.get("for", ())):
         message = "Only you can read your account. Omit /for, or name another /space."
         raise InvalidInput("tell.readers", message, path="/for")
     if closing or forms == ["turns"]:
@@ -156,14 +159,21 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
     if desk.is_account:
         account = account_of(desk.caller)
         done = await ingest_file(desk.canon, desk.caller, account, given)
-        records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
+        named = await _named(desk, () if done.recorded is None else done.recorded.records)
+        title = done.source.title or next((one["name"] for one in named), title)
+        found = _recorded([one for one in named if one["type"] not in WORDY], done.recorded)
+        if not found["entities"]:
+            found |= {
+                "total": None,
+                "hint": _CITE.format("id or title" if done.source.title else "id"),
+            }
         return filled(
             {
-                **_note([title], again=done.deduplicated),
+                **_note([cut(title, full=False)], again=done.deduplicated),
                 "document": done.source.id,
                 "title": title,
                 "known_before": done.deduplicated or None,
-                **_recorded(await _named(desk, records), done.recorded),
+                **found,
             }
         )
     space = desk.require_told("Documents", "Tell it to space 'account'.")
@@ -174,6 +184,8 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
         desk.canon, desk.caller, kept.source_id, limit=SHOWN_MAX, offset=kept.first
     )
     rows = [{"id": one.id, "says": cut(one.text, full=False)} for one in page.items]
+    if kept.added == 0:
+        title = (await desk.thing(kept.source_id, Source, path="/title")).title
     start = Wanted(limit=SHOWN_MAX, offset=0, full=False)
     shown = fitted(rows[: kept.snippets], start, kept.snippets, "passages")["passages"]
     more = f"To list all passages, get {kept.source_id}. " if len(shown) < kept.snippets else ""

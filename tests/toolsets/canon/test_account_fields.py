@@ -173,7 +173,7 @@ async def test_n1_what_collides_with_the_claim_itself_is_refused_and_not_dropped
     versioned = [{"type": "app", "name": "Tide", "schema_version": 2}]
     error = await desk.refused("tell", space="account", records=versioned)
     assert error["details"]["path"] == "/records/0/schema_version"
-    error = await desk.refused("propose", space="account", claims=[HILDE | {"for": ["gm"]}])
+    error = await desk.refused("propose", space="account", claims=[HILDE | {"for": ["Bob"]}])
     assert error["details"]["path"] == "/claims/0/for"
 
 

@@ -214,3 +214,21 @@ async def test_a_bank_line_is_named_by_its_party() -> None:
     assert (line["name"], line["fields"]) == ("Netflix", {"date": "2026-11-03", "amount": -12.99})
     found = (await desk.call("find", text="netflix", kinds=["entity"]))["found"]
     assert {row["name"] for row in found} == {"Netflix"}
+
+
+async def test_a_told_text_is_named_as_it_is_found_and_a_secret_of_an_account_is_kept() -> None:
+    desk = a_desk(last_used=LastUsed())
+    words = await desk.call("tell", text="Greta takes metformin.", space="account")
+    claim = {"kind": "fact", "says": "Greta takes metformin.", "for": ["me"]}
+    kept = await desk.call("propose", claims=[claim], evidence=[words["document"]], space="account")
+    await desk.call("open", name="Bellmere", about="A fantasy game.")
+    first = await desk.call("tell", title="Bell lore.txt", text="Dwarves cast the bell.")
+    again = await desk.call("tell", title="Bell lore", text="Dwarves cast the bell.")
+
+    assert "entities" not in words
+    assert "as evidence in propose" in words["hint"]
+    assert (kept["accepted"], kept["hint"].partition(". ")[0]) == (
+        1,
+        "Only you can read your account",
+    )
+    assert first["title"] == again["title"] == "Bell lore.txt"

@@ -54,7 +54,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
 _ARTICLE: Final = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
-_WORDY: Final = frozenset({"note", "message", "document"})
+WORDY: Final = frozenset({"note", "message", "document"})
 """Types of entities that stand for a text; others go before them."""
 _BEGINNING_MIN: Final = 2
 """The shortest text that is matched as the beginning of a name."""
@@ -190,7 +190,7 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
         own: list[Thing] = [each for each in entities if folded(each.name) in forms]
         of_title = [each for each in titled if not set(forms).isdisjoint(_titles(each))]
         if of_title:  # the record of a document has its title
-            own = [e for e in own if isinstance(e, Entity) and e.shown_type not in _WORDY]
+            own = [e for e in own if isinstance(e, Entity) and e.shown_type not in WORDY]
         if own or of_title or entities:
             return [*own, *of_title] or [*entities]
     return await _spoken(canon, space, named, kinds) or await _begun_by(
