@@ -185,7 +185,8 @@ async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply
     )
     rows = [{"id": one.id, "says": cut(one.text, full=False)} for one in page.items]
     if kept.added == 0:
-        title = (await desk.thing(kept.source_id, Source, path="/title")).title
+        source = await desk.thing(kept.source_id, Source, path="/title")
+        title = source.title if isinstance(source, Source) else title
     start = Wanted(limit=SHOWN_MAX, offset=0, full=False)
     shown = fitted(rows[: kept.snippets], start, kept.snippets, "passages")["passages"]
     more = f"To list all passages, get {kept.source_id}. " if len(shown) < kept.snippets else ""

@@ -72,8 +72,9 @@ async def test_what_may_both_be_true_is_kept_by_accepting_it(verdict: str, left:
     desk = a_desk(last_used=LastUsed())
     await desk.call("open", name="Home", about="Our household.")
     sheds = ["The shed is 10 m long.", "The shed is about 11 m long."]
-    hints = [(await desk.call("propose", said=f"{e} So?", claims=[e])).get("hint") for e in sheds]
-    of, other = re.findall(r'"([0-9a-f-]{36})"', str(hints[1]))
+    told = [await desk.call("propose", said=f"{e} So?", claims=[e]) for e in sheds]
+    hints = [str(each.get("hint")) for each in told]
+    of, other = re.findall(r'"([0-9a-f-]{36})"', hints[1])
 
     hint = (await desk.call("review"))["hint"]
     named = {"other": other} if verdict == "waive" else {}
