@@ -163,13 +163,11 @@ def decide(
             commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
             entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
     else:
-        content = candidate.content
-        said = statements_of(content, view) if isinstance(content, FactContent) else ()
-        read = not isinstance(content, FactContent) or any(not _is_reported(e) for e in said)
+        compared = forced or _is_compared(candidate.content, view)
         if overruling is not None:
             verdict = replace(verdict, rationale=overruling, rule=OVERRULED)
         acceptance = accept(candidate, verdict, view, new_id) if accepted else None
-        decision = _decision(verdict, acceptance, decided_by, compared=forced or read)
+        decision = _decision(verdict, acceptance, decided_by, compared=compared)
         entries = _written(candidate, acceptance, decision, gone)
     reads, wanted = reads | view.read, wanted | view.wanted
     ends = gone or verdict.supersedes or verdict.heirs or verdict.retcons or known.secrets
@@ -185,6 +183,12 @@ def decide(
         reads=reads,
         wanted=wanted,
     )
+
+
+def _is_compared(content: object, view: SliceView) -> bool:
+    """Tell whether a claim has a statement of its own that is compared with the canon."""
+    read = statements_of(content, view) if isinstance(content, FactContent) else ()
+    return not isinstance(content, FactContent) or any(not _is_reported(each) for each in read)
 
 
 def _without_wrong(
