@@ -186,4 +186,5 @@ async def test_a_kept_entity_keeps_its_type_and_a_titled_note_its_title() -> Non
     told = await desk.call("tell", title="Call with Bo", text="Bo is well.", space="account")
 
     assert (await desk.call("get", of="Robert Lind"))["type"] == "innkeeper"
-    assert told["entities"][0]["name"] == "Call with Bo"
+    assert told["title"] == "Call with Bo"
+    assert (await desk.call("get", of="Call with Bo", space="account"))["name"] == "Call with Bo"
