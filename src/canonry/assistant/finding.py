@@ -230,6 +230,8 @@ async def without_repeats(
     telling = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
     cited = {one.ref for each in telling for one in each.evidence}
     words = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
+    if not words:
+        return found
     sources = await desk.canon.seen_by(desk.caller).things({each.source_id for each in words})
     says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(desk, telling)}
     repeats: dict[str, Sequence[Thing]] = {}
