@@ -238,7 +238,8 @@ def statements_of_fact(
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
     names = names_of(view, about)
     text = statement.replace("'", " '") if len(about) > 1 else ""
-    forms = [one.form for one in names_written(statement) if one.part and one.start]
+    many = any(" " in name for name in names)  # only a name of several words is told apart
+    forms = [one.form for one in names_written(statement) if one.part and one.start] if many else ()
     strange = {form.rpartition(" ")[2] for form in forms if _is_strange(form, names)}
     names = {name: each for name, each in names.items() if name.casefold() not in strange}
     named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}

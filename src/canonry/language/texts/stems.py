@@ -199,10 +199,12 @@ class WrittenName(NamedTuple):
     part: bool = False
 
 
-def names_written(text: str) -> list[WrittenName]:
+@lru_cache(maxsize=256)
+def names_written(text: str) -> tuple[WrittenName, ...]:
     """Return all possible names in the text in order, at equal starts the longest first.
 
-    Parts come after whole names.
+    Parts come after whole names. A claim is read by each attempt to commit it and for its names, so
+    that without the cache `bench compare` shows the creation of a fact 5 % slower.
     """
     plain = plain_signs(text)
     words = [found.span() for found in islice(_NAME_WORD.finditer(_shape(plain)), _WORDS_MAX)]
@@ -211,7 +213,7 @@ def names_written(text: str) -> list[WrittenName]:
     stops = _stops(languages_of(terms_of(" ".join(small))))
     whole = [*_spaced(plain, words, stops), *_unspaced(plain, words)]
     whole.sort(key=lambda each: (each.start, -each.end))
-    return [*whole, *_parts(plain, words, stops)]
+    return (*whole, *_parts(plain, words, stops))
 
 
 @cache
