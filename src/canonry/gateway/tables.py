@@ -13,6 +13,8 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `given KIND` | the caller of the shape gives the value |
 | `KIND from SOURCE` | the attribute with the value; `itself` is the item |
 | `KIND from a.0.@x` | the way to it: attributes, places in lists, and `@x` for the property x |
+| `KIND from a?.b.#` | the number of b, or no value if there is no a |
+| `KIND from a.*.b` | the b of each a |
 | `KIND from @x else JSON` | the value if there is no such property |
 | `KIND as NAME` | the parameter that an argument fills; `*`: each member fills its own |
 
@@ -26,7 +28,6 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from importlib.resources import files
 from inspect import signature
 from operator import attrgetter, itemgetter
@@ -81,7 +82,7 @@ KINDS: Final[Mapping[str, Field]] = {
 }
 _FIELD: Final = re.compile(  # a dot that stops at a line break makes the search quadratic
     r"(?s)(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
-    r"(?P<filled> if empty)?(?: from (?P<source>[\w.@]+))?(?: else (?P<missing>.+))?"
+    r"(?P<filled> if empty)?(?: from (?P<source>[\w.@?#*]+))?(?: else (?P<missing>.+))?"
     r"(?: as (?P<fills>[\w*]+))?"
 )
 _PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
@@ -89,6 +90,8 @@ _PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
 INTERNAL: Final = "("
 """The first sign of arguments that the server adds; no schema has them."""
 _PROPERTY: Final = "@"
+_NUMBER_OF: Final = "#"
+_ATTRIBUTES: Final = re.compile(r"[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)*")
 _CHOICES: Final = "one of "
 _LIST: Final = "list of "
 
@@ -139,6 +142,7 @@ class FieldTable:
         self._readers = None if readers is None else {**readers, **defaulting}
         self._defaulting = defaulting.keys()
         self._aliases: Mapping[str, Any] = self._shapes.get("kinds", {})
+        self.rows: Mapping[str, Any] = self._shapes.get("rows", {})
 
     def resource(self, name: str, read: ReadResource, roles: frozenset[str] = ANYONE) -> Resource:
         """Return the resource in the table `resources.NAME`."""
@@ -156,6 +160,14 @@ class FieldTable:
         made = Shape(**fields)
         self.kinds[name] = made if render is None else made.by(render)
         return made
+
+    def known_shape(self, name: str) -> Shape:
+        """Return the shape of this name as it is known, or else as the file has it."""
+        found = self._kind(name)
+        if not isinstance(found, Shape):
+            message = f"{name} is no shape"
+            raise TypeError(message)
+        return found
 
     def field(self, written: str | Mapping[str, Any]) -> Field:
         """Return the field that is written in words."""
@@ -229,10 +241,7 @@ class FieldTable:
             if not name.startswith("*"):
                 yield name, self.field(written)
                 continue
-            base = self._kind(name[1:].strip())
-            if not isinstance(base, Shape):
-                message = f"{name[1:]} is no shape"
-                raise TypeError(message)
+            base = self.known_shape(name[1:].strip())
             match written:
                 case str():
                     fields = base.within(written)
@@ -270,14 +279,25 @@ def read_prompts(
 def _source(written: str, missing: Any, *, filled: bool) -> str | Read:
     if written == "itself":
         return itself
-    steps = [_step(name, missing) for name in written.split(".")]
-    if not filled and all(isinstance(each, attrgetter) for each in steps):
-        return written
-    first, *later = steps
+    around, several, inner = written.partition(".*.")
+    way = _way(around, missing)
+    if several:
+        within = _way(inner, missing)
+        return lambda item: [within(each) for each in way(item)]
+    if filled:
+        return lambda item: way(item) or None
+    return written if _ATTRIBUTES.fullmatch(written) else way
+
+
+def _way(written: str, missing: Any) -> Read:
+    steps = [(_step(each.rstrip("?"), missing), each.endswith("?")) for each in written.split(".")]
 
     def read(item: Any) -> Any:
-        found = reduce(lambda value, step: step(value), later, first(item))
-        return found or None if filled else found
+        for step, may_end in steps:
+            item = step(item)
+            if item is None and may_end:
+                break
+        return item
 
     return read
 
@@ -285,6 +305,8 @@ def _source(written: str, missing: Any, *, filled: bool) -> str | Read:
 def _step(name: str, missing: Any) -> Read:
     if name.isdecimal():
         return itemgetter(int(name))
+    if name == _NUMBER_OF:
+        return len
     if not name.startswith(_PROPERTY):
         return attrgetter(name)
     own = name.removeprefix(_PROPERTY)

@@ -5,22 +5,9 @@ import binascii
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.canon.canonization.canonize_scene import (
-    canonize_proposals,
-    canonize_scene,
-    preview_proposals,
-    preview_scene,
-)
-from canonry.canon.canonization.change_audience import change_audience
-from canonry.canon.canonization.decide_proposals import (
-    ProposalVerdict,
-    SceneOutcome,
-    verdict_on,
-    waive_conflict,
-)
-from canonry.canon.canonization.proposals import create_proposal, evaluate_proposal, list_proposals
-from canonry.canon.commands.entities import update_entity
-from canonry.canon.commands.relations import transfer_quantity
+from canonry.canon.canonization.canonize_scene import preview_proposals, preview_scene
+from canonry.canon.canonization.decide_proposals import ProposalVerdict, SceneOutcome, verdict_on
+from canonry.canon.canonization.proposals import list_proposals
 from canonry.canon.commands.retcon_things import (
     Retcon,
     Retconnable,
@@ -29,8 +16,7 @@ from canonry.canon.commands.retcon_things import (
     retcon_scene,
     retcon_thing,
 )
-from canonry.canon.commands.sources import create_source, ingest_source
-from canonry.canon.queries.listings import query_snippets, query_sources
+from canonry.canon.commands.sources import ingest_source
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.replies import enum
@@ -38,19 +24,9 @@ from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import THING_KINDS
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.proposals import ProposalDraft, ProposalStatus
-from canonry.log.items.sources import SourceDraft
+from canonry.log.items.proposals import ProposalStatus
 from canonry.narrative.toolset.contract import CONTENTS_TOLD, make_tool
-from canonry.narrative.toolset.shapes import (
-    PROPOSAL,
-    SOURCE,
-    TABLE,
-    Created,
-    Listing,
-    RowShape,
-    canon_created,
-)
-from canonry.narrative.usecases.scenes import update_story
+from canonry.narrative.toolset.shapes import TABLE
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import InvalidInput
 from canonry.values.provenance import Evidence, EvidenceKind
@@ -74,10 +50,6 @@ TABLE.shape(
     kind=lambda each: THING_KINDS[type(each.thing)],
     says=lambda each: says(each.thing),
 )
-_RETCONNED: Final = TABLE.shape("thing_retconned")
-_SCENE_RETCONNED: Final = TABLE.shape(
-    "scene_retconned", made=lambda found: [each.id for each in found.made]
-)
 
 
 async def _retcon_thing(
@@ -96,14 +68,9 @@ async def _retcon_scene(
     return await retcon_scene(canon, caller, scene_id, reason=reason)
 
 
-_SNIPPET: Final = TABLE.shape(
+TABLE.shape(
     "snippet",
     evidence_ref=lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id),
-)
-_SNIPPET_ROW: Final = RowShape(
-    _SNIPPET,
-    *("snippet_id", "index", "page", "section", "text", "evidence_ref"),
-    text=TABLE.kinds["gist"],
 )
 
 
@@ -157,11 +124,11 @@ def _outcomes(kind: type[SceneOutcome]) -> Any:
 
 
 TABLE.kinds["verdict_status"] = enum("accepted", "rejected", "needs_review", "pending")
-VERDICT: Final = TABLE.shape(
+TABLE.shape(
     "verdict",
     status=lambda verdict: "needs_review" if verdict.needs_review else verdict.status.value,
 )
-_JUDGED: Final = TABLE.shape(
+TABLE.shape(
     "judged",
     accepted_proposals=_decided(ProposalStatus.ACCEPTED),
     rejected_proposals=_decided(ProposalStatus.REJECTED),
@@ -171,20 +138,6 @@ _JUDGED: Final = TABLE.shape(
     canonical_entity_ids=_outcomes(Entity),
     canonical_relationship_ids=_outcomes(Relation),
 )
-PROPOSAL_ROW: Final = (
-    *("proposal_id", "scene_id", "turn_id", "type", "content", "evidence", "confidence"),
-    *("authority", "proposed_by", "status", "rationale", "canonical_id"),
-)
-_PROPOSALS: Final = Listing("proposals", RowShape(PROPOSAL, *PROPOSAL_ROW))
-_TO_REVIEW: Final = Listing(
-    "proposals",
-    RowShape(
-        TABLE.shape("proposal_to_review"),
-        *PROPOSAL_ROW,
-        *("review", "asks", "possible_conflicts"),
-    ),
-)
-_STAGED: Final = Created("staged", ProposalDraft)
 
 
 async def _list_pending(canon: Canon, caller: Caller, *, query: ProposalQuery) -> Any:
@@ -202,33 +155,14 @@ async def _get_verdicts(
     return tuple(map(verdict_on, await preview_proposals(canon, caller, proposal_ids)))
 
 
+TABLE.shape("audience_changed", audience=lambda told: told.audience or ("everyone",))
 TOOLS: Final = (
-    make_tool("neo4j_create_source", create_source, canon_created("source_id", SourceDraft)),
-    make_tool(
-        "neo4j_query_sources", query_sources, Listing("sources", RowShape(SOURCE, *SOURCE.fields))
-    ),
-    make_tool("mongodb_ingest_source", _ingest_source, "ingested"),
-    make_tool("mongodb_query_snippets", query_snippets, Listing("snippets", _SNIPPET_ROW)),
-    make_tool("mongodb_create_proposed_change", create_proposal, _STAGED, ending=CONTENTS_TOLD),
-    make_tool("mongodb_evaluate_proposal", evaluate_proposal, "evaluated"),
-    make_tool("mongodb_get_pending_proposals", _list_pending, _PROPOSALS),
-    make_tool("mongodb_propose_change", create_proposal, _STAGED),
-    make_tool("mongodb_query_proposals", list_proposals, _PROPOSALS),
-    make_tool("composite_canonize_scene", canonize_scene, "canonized"),
-    make_tool("composite_canonize_proposals", canonize_proposals, _JUDGED),
+    make_tool("mongodb_ingest_source", _ingest_source, TABLE.shape("ingested")),
+    make_tool("mongodb_create_proposed_change", ending=CONTENTS_TOLD),
+    make_tool("mongodb_get_pending_proposals", _list_pending),
     make_tool(
         "composite_get_verdicts", _get_verdicts, TABLE.shape("previewed", verdicts=tuple, total=len)
     ),
-    make_tool("mongodb_query_reviews", list_proposals, _TO_REVIEW),
-    make_tool("mongodb_waive_conflict", waive_conflict, "waived"),
-    make_tool("composite_retcon_scene", _retcon_scene, _SCENE_RETCONNED),
-    make_tool("neo4j_update_entity", update_entity, "entity_updated"),
-    make_tool("neo4j_retcon_thing", _retcon_thing, _RETCONNED),
-    make_tool("neo4j_transfer_quantity", transfer_quantity, "transferred"),
-    make_tool("neo4j_update_story", update_story, "story_moved"),
-    make_tool(
-        "neo4j_set_audience",
-        change_audience,
-        TABLE.shape("audience_changed", audience=lambda told: told.audience or ("everyone",)),
-    ),
+    make_tool("composite_retcon_scene", _retcon_scene, TABLE.shape("scene_retconned")),
+    make_tool("neo4j_retcon_thing", _retcon_thing, TABLE.shape("thing_retconned")),
 )

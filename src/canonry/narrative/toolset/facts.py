@@ -4,11 +4,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
-from canonry.canon.commands.facts import create_event, create_fact, link_causes
-from canonry.canon.commands.relations import create_relation, end_relation
 from canonry.canon.commands.retcon_things import retcon_item
 from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
-from canonry.canon.queries.listings import query_asserted
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require
@@ -22,45 +19,17 @@ from canonry.log.entries import (
     RelationEnded,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom, Event, EventDraft, Fact, FactDraft, Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.contract import make_tool
 from canonry.narrative.toolset.search import SOURCE_TEXT, TRANSCRIPT
-from canonry.narrative.toolset.shapes import (
-    ENTITY,
-    EVENT,
-    FACT,
-    RELATION,
-    TABLE,
-    Listing,
-    RowShape,
-    canon_created,
-    name_in,
-)
-from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
+from canonry.narrative.toolset.shapes import ENTITY, TABLE, RowShape, name_in
 from canonry.values.errors import InvalidInput
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
-FACT_ROW: Final = RowShape(
-    FACT,
-    *("fact_id", "statement", "time_ref", "until", "involved_entity_ids", "canon_level"),
-    *("authority", "time_words", "superseded_by"),
-)
-EVENT_ROW: Final = RowShape(
-    EVENT,
-    *("event_id", "title", "description", "time_ref", "severity", "scene_id"),
-    *("involved_entity_ids", "causes_event_ids", "canon_level"),
-    "time_words",
-    description=TABLE.kinds["gist"],
-)
-RELATION_ROW: Final = RowShape(
-    RELATION,
-    *("relationship_id", "rel_type", "from_entity_id", "to_entity_id", "properties"),
-    *("since", "until", "current", "canon_level"),
-)
 _RETCONNED: Final = TABLE.shape("fact_retconned", canon_level=lambda _: CanonLevel.RETCONNED)
 
 
@@ -142,8 +111,6 @@ _EXPLAINED: Final = TABLE.shape(
     "explained",
     kind=lambda found: THING_KINDS[type(found.thing)],
     says=_statement,
-    audience=lambda found: found.audience or None,
-    more_known_to=lambda found: found.more_known_to or None,
 )
 _LEVEL: Final = TABLE.shape("level_shown")
 _STANDINGS: Final[Mapping[type, Shape]] = {
@@ -178,8 +145,8 @@ async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
     return Noted(reply=reply, parts=tuple(islice(links, _LINKS)))
 
 
-_ROWS: Final = {Event: EVENT_ROW, Fact: FACT_ROW}
-TABLE.kinds |= {"event_row": Field(EVENT_ROW.schema), "fact_row": Field(FACT_ROW.schema)}
+_ROWS: Final = {Event: RowShape("event"), Fact: RowShape("fact")}
+TABLE.kinds |= {f"{THING_KINDS[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
 _ITEM: Final = TABLE.shape("timeline_item", kind=lambda each: THING_KINDS[type(each)])
 TABLE.kinds["timeline_items"] = Field(array(_ITEM).schema)
 _TIMELINE: Final = TABLE.shape("timeline")
@@ -206,20 +173,7 @@ async def _get_entity_at(canon: Canon, caller: Caller, *, entity_id: str, **_: A
 
 
 TOOLS: Final = (
-    make_tool("neo4j_create_relationship", create_relation, "relation_created"),
-    make_tool(
-        "neo4j_query_relationships",
-        query_asserted,
-        Listing("relationships", RELATION_ROW),
-        query=RelationQuery,
-    ),
-    make_tool("neo4j_end_relationship", end_relation, RELATION),
-    make_tool("neo4j_create_fact", create_fact, canon_created("fact_id", FactDraft)),
-    make_tool("neo4j_query_facts", query_asserted, Listing("facts", FACT_ROW), query=FactQuery),
     make_tool("neo4j_retcon_fact", _retcon_fact, Field(_RETCONNED.schema)),
-    make_tool("neo4j_create_event", create_event, canon_created("event_id", EventDraft)),
-    make_tool("neo4j_query_events", query_asserted, Listing("events", EVENT_ROW), query=EventQuery),
-    make_tool("neo4j_create_causal_link", link_causes, "causal_link"),
     make_tool("neo4j_explain", _explain, Field(_EXPLANATION)),
     make_tool("neo4j_get_timeline", _get_timeline, Field(_TIMELINE.schema)),
     make_tool("neo4j_get_entity_at", _get_entity_at, ENTITY),

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from canonry.canon.canonization.canonize_scene import finalize_scene
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
@@ -21,30 +20,17 @@ from canonry.log.entries import (
 from canonry.log.folding import proposals_key, thing_key, turns_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
-from canonry.log.items.scenes import SceneDraft, SceneStatus, StoryDraft, TurnDraft
+from canonry.log.items.scenes import SceneStatus
 from canonry.narrative.toolset.contract import make_tool
 from canonry.narrative.toolset.search import HITS
-from canonry.narrative.toolset.shapes import SCENE, STORY, TABLE, Created, Listing, RowShape
+from canonry.narrative.toolset.shapes import TABLE
 from canonry.narrative.usecases import scenes as usecases
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.recall.domain.context import NAMED_MAX, Told
 from canonry.values.ids import EntityId, SceneId
 
 ACTIVE_SECONDS: Final = 30.0
-SCENE_ROW: Final = RowShape(
-    SCENE,
-    *("scene_id", "story_id", "title", "status", "order", "location_ref", "time_ref"),
-    total_participants=COUNT.of(lambda scene: len(scene.participants)),
-    total_turns=COUNT.of("turn_count"),
-    total_outcomes=COUNT.of(lambda scene: len(scene.outcomes)),
-    summary=TABLE.field("gist or null"),
-)
-_STORY_ROW: Final = RowShape(
-    STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
-)
-_SCENE_IN_FULL: Final = TABLE.shape(
-    "scene_in_full", proposed_changes=lambda found: (each.id for each in found.proposals.items)
-)
+_SCENE_IN_FULL: Final = TABLE.shape("scene_in_full")
 
 
 def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
@@ -170,10 +156,8 @@ async def _assemble_context(canon: Canon, caller: Caller, *, request: ContextReq
     return _CONTEXT(context, narrative=section)
 
 
+TABLE.shape("finalized", status=lambda _: SceneStatus.COMPLETED)
 TOOLS: Final = (
-    make_tool("neo4j_create_story", usecases.create_story, Created("story_created", StoryDraft)),
-    make_tool("neo4j_query_stories", usecases.query_stories, Listing("stories", _STORY_ROW)),
-    make_tool("mongodb_create_scene", usecases.create_scene, Created("scene_created", SceneDraft)),
     make_tool(
         "mongodb_get_scene",
         _get_scene,
@@ -183,14 +167,6 @@ TOOLS: Final = (
             depends_on=_dependencies,
         ),
     ),
-    make_tool(
-        "mongodb_finalize_scene",
-        finalize_scene,
-        TABLE.shape("finalized", status=lambda _: SceneStatus.COMPLETED),
-    ),
-    make_tool("mongodb_update_scene", _update_scene, "scene_updated"),
-    make_tool("mongodb_query_scenes", usecases.query_scenes, Listing("scenes", SCENE_ROW)),
-    make_tool("mongodb_append_turn", usecases.append_turn, Created("appended", TurnDraft)),
-    make_tool("mongodb_get_turns", usecases.get_turns, "turn_page"),
+    make_tool("mongodb_update_scene", _update_scene, TABLE.shape("scene_updated")),
     make_tool("composite_assemble_scene_context", _assemble_context, Field(_CONTEXT.schema)),
 )

@@ -21,17 +21,11 @@ from canonry.gateway.tool import Reply, Resource, Shelf, Shelved
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.scenes import MemoryDraft, Scene, Speaker, Turn
+from canonry.log.items.scenes import Scene, Speaker, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.contract import make_tool
-from canonry.narrative.toolset.shapes import ENTITY, TABLE, Created, name_in
-from canonry.narrative.usecases.scenes import (
-    TurnPage,
-    get_turns,
-    keep_memory,
-    query_scenes,
-    recall_memories,
-)
+from canonry.narrative.toolset.shapes import ENTITY, TABLE, name_in
+from canonry.narrative.usecases.scenes import TurnPage, get_turns, query_scenes, recall_memories
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery
@@ -358,9 +352,6 @@ SHELVES: Final[Mapping[str, Shelf]] = {
 
 
 TOOLS: Final = (
-    make_tool(
-        "mongodb_create_character_memory", keep_memory, Created("memory_created", MemoryDraft)
-    ),
     make_tool("mongodb_retrieve_character_memories", _recall_memories, Field(_RECALLED.schema)),
     make_tool("qdrant_semantic_search", _semantic_search, Field(_FOUND.schema)),
     make_tool("qdrant_search_canon", _search_canon, Field(_FOUND.schema)),

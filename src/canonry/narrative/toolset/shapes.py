@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -74,26 +75,8 @@ TABLE.kinds["constraint"] = OBJECT.by(TABLE.shape("constraint_shown"))
 
 # Shapes. The game master's notes are in no shape of a scene, only in its context.
 
-_PROPERTIES: Final = ("genre", "tone", "tech_level", "system_name", "calendar")
-SPACE: Final = TABLE.shape(
-    "space",
-    **{each: lambda space, each=each: space.properties.get(each) for each in _PROPERTIES},
-)
 ENTITY: Final = TABLE.shape("entity")
-RELATION: Final = TABLE.shape("relation")
 FACT: Final = TABLE.shape("fact")
-EVENT: Final = TABLE.shape("event")
-STORY: Final = TABLE.shape("story")
-SOURCE: Final = TABLE.shape("source")
-AXIOM: Final = TABLE.shape("axiom")
-SCENE: Final = TABLE.shape("scene")
-PROPOSAL: Final = TABLE.shape(
-    "proposal",
-    rationale=lambda each: each.decision and each.decision.rationale,
-    canonical_id=lambda each: each.decision and each.decision.canonical_id,
-    evaluated_at=lambda each: each.decision and each.decision.decided_at,
-)
-"""A proposal with its verdict, if it has one."""
 _NAMED_TURN: Final = TABLE.shape("named_turn")
 
 
@@ -109,9 +92,8 @@ TABLE.kinds["named_turns"] = array(_NAMED_TURN).by(_named)
 class Created(Field):
     """The item of a kind that a commit made; its time and warnings are the commit's."""
 
-    def __init__(self, shown: Shape | str, kind: type[ThingDraft]) -> None:
-        """Take the shape of the item, or its name in the tables."""
-        shape = TABLE.shape(shown) if isinstance(shown, str) else shown
+    def __init__(self, shape: Shape, kind: type[ThingDraft]) -> None:
+        """Take the shape of the item."""
         super().__init__(shape.schema)
         self._shape, self._kind = shape, kind
 
@@ -141,10 +123,16 @@ _NAMES: Final[Mapping[str, tuple[str, Field]]] = {
 
 
 class RowShape:
-    """The row of an item in lists: the fields `kept`, or all of them with `detail`."""
+    """The row of an item in lists: the fields that its table keeps, or all with `detail`."""
 
-    def __init__(self, whole: Shape, *kept: str, **more: Field) -> None:
-        """`more` are fields that the item does not have, or that are shorter in a row."""
+    def __init__(self, name: str) -> None:
+        """Take the name of the shape, with its table in `rows`.
+
+        Its `more` are fields that the item does not have, or that are shorter in a row.
+        """
+        whole, row = TABLE.known_shape(name), TABLE.rows[name]
+        kept = row.get("keeps", [*whole.fields])
+        more = {name: TABLE.field(written) for name, written in row.get("more", {}).items()}
         short = Shape(**{**whole.only(*kept), **more})
         whole = Shape(**{**more, **whole.fields})
         self.shortens = short.fields != whole.fields
@@ -189,6 +177,24 @@ async def name_in(canon: Canon, caller: Caller, rows: Iterable[dict[str, Any]]) 
 
 def _ids(value: Any) -> Iterable[str]:
     return value if isinstance(value, list) else () if value is None else (value,)
+
+
+def shape_shown(written: str | Mapping[str, str]) -> Field:
+    """Return the shape that an entry of `tools.toml` names in `shows`."""
+    match written:
+        case str():
+            return TABLE.known_shape(written)
+        case {"rows": name, "of": row}:
+            return Listing(name, RowShape(row))
+        case {"id": name, "of": kind}:
+            return canon_created(name, named_code(kind))
+        case _:
+            return Created(TABLE.known_shape(written["shape"]), named_code(written["of"]))
+
+
+def named_code(name: str) -> Any:
+    """Return the function or class that a table names as `module:name`, without the package."""
+    return resolve_name(f"canonry.{name}")
 
 
 _CALLS_MAX: Final = 50

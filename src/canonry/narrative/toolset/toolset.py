@@ -6,9 +6,10 @@ from canonry.gateway.catalogue import ContractFile, outlined
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset
-from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search, shapes
-from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types
+from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search
+from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types, make_tool
 from canonry.narrative.toolset.search import SHELVES
+from canonry.narrative.toolset.shapes import BATCH, TABLE
 
 _SCENE: Final = PromptArgument(
     name="scene_id", description="Id of the scene to work on; leave it out if there is none yet"
@@ -16,8 +17,8 @@ _SCENE: Final = PromptArgument(
 PROMPTS: Final = read_prompts(__package__, ANYONE, _SCENE, "Work on scene {}.")
 
 
-# Importing this module imports all tools. They are listed with outlines of their replies; the
-# reference describes the replies in full.
+# `tools.toml` has all tools in their order; these modules make those that need code. The tools are
+# listed with outlines of their replies; the reference describes the replies in full.
 
 _MADE: Final = {
     each.name: each
@@ -25,8 +26,8 @@ _MADE: Final = {
     for each in module.TOOLS
 }
 EXACT: Final[tuple[Tool, ...]] = (
-    *(_MADE[name] for name in shapes.TABLE.tools if name in _MADE),
-    shapes.BATCH,
+    *(_MADE.get(name) or make_tool(name) for name, each in TABLE.tools.items() if "is" in each),
+    BATCH,
 )
 """The tools with the complete schemas of their replies, which the tests check."""
 

@@ -27,7 +27,7 @@ from canonry.gateway.tool import (
     Tool,
 )
 from canonry.narrative.toolset.arguments import TIME_WORDS
-from canonry.narrative.toolset.shapes import TABLE, Created, Listing
+from canonry.narrative.toolset.shapes import TABLE, Created, Listing, named_code, shape_shown
 from canonry.values.calendars.declaring import TIME_MAX
 from canonry.values.fields import ReadTime, is_plain_time
 from canonry.values.moments import render_instant
@@ -47,24 +47,26 @@ def agent_types() -> frozenset[str]:
 
 def make_tool(
     name: str,
-    operation: Callable[..., Awaitable[Any]],
-    shown: Field | str,
+    operation: Callable[..., Awaitable[Any]] | None = None,
+    shown: Field | None = None,
     *,
     cached: Cached | None = None,
     ending: str = "",
-    **made: Callable[..., Any],
 ) -> Tool:
-    """Make a tool from its entry in `tools.toml`, and the use case that it calls.
+    """Make a tool from its entry in `tools.toml`.
 
-    `operation(canon, caller, ...)` takes the arguments by the names of their parameters. A
-    parameter that is a dataclass, or that one of `made` makes, is made of those that are its
-    fields. A shape, its name in the tables, or a listing shows the result; a plain field is the
-    schema of what the operation returns as JSON. `ending` goes on with the description.
+    `operation(canon, caller, ...)`, by default the use case that the entry names, takes the
+    arguments by the names of their parameters. A parameter that is a dataclass, or the `query` of
+    the entry, is made of those that are its fields. A shape, by default the one that the entry
+    names, or a listing shows the result; a plain field is the schema of what the operation returns
+    as JSON. `ending` goes on with the description.
     """
     entry = TABLE.tools[name]
     readings = TABLE.readings(entry["takes"])
-    gives = TABLE.shape(shown) if isinstance(shown, str) else shown
+    operation = operation or named_code(entry["does"])
+    gives = shown or shape_shown(entry["shows"])
     own = () if not isinstance(gives, Shape) else gives.given
+    made = {"query": named_code(entry["query"])} if "query" in entry else {}
     compose = composed(operation, readings, ("canon", "caller"), **made)
 
     @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
