@@ -5,7 +5,6 @@ Their environments are made by `make clients`; `CANONRY_REQUIRE_CLIENTS` makes a
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
+from tests.server.http_process import printed_address
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -75,15 +76,11 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
-        yield {"stdio": Place(command=serving(data)), "http": Place(url=address_told(server))}
+        yield {
+            "stdio": Place(command=serving(data)),
+            "http": Place(url=f"{printed_address(server)}/mcp"),
+        }
         server.terminate()
-
-
-def address_told(server: subprocess.Popen[str]) -> str:
-    """The address that a server says it listens at."""
-    assert server.stderr is not None
-    told = iter(server.stderr.readline, "")
-    return next(found[0] for line in told if (found := re.search(r"http://[\d.:]+/mcp", line)))
 
 
 def outcome(words: Sequence[str | Path], home: Path) -> subprocess.CompletedProcess[str]:

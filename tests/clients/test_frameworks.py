@@ -11,8 +11,9 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.run import canonry
-from tests.clients.test_clients import PYTHONS, address_told, outcome
+from tests.clients.test_clients import PYTHONS, outcome
 from tests.docs.markdown import ROOT, blocks_of
+from tests.server.http_process import printed_address
 
 ADDRESS: Final = "http://127.0.0.1:8000/mcp"
 BLOCKS: Final = [*blocks_of(ROOT / "docs" / "how-to" / "agent-frameworks.md")]
@@ -63,7 +64,7 @@ def address(data: Path) -> Iterator[str]:
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
-        yield address_told(server)
+        yield f"{printed_address(server)}/mcp"
         server.terminate()
 
 

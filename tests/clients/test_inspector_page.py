@@ -16,7 +16,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import sync_playwright as playing
 
-from tests.clients.test_clients import HERE, address_told, serving
+from tests.clients.test_clients import HERE, serving
+from tests.server.http_process import printed_address
 
 PAGE: Final = HERE / "node_modules" / "inspector-client-1" / "dist"
 CHROMIUM: Final = shutil.which("chromium") or shutil.which("google-chrome")
@@ -55,7 +56,7 @@ def connecting(site: str, data: Path, *more: str) -> Iterator[Page]:
         chosen = {
             "lastTransportType": "streamable-http",
             "lastConnectionType": "direct",
-            "lastSseUrl": address_told(server),
+            "lastSseUrl": f"{printed_address(server)}/mcp",
         }
         try:
             browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.said import said
+from tests.server.http_process import serve_over_http
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
 from tests.server.test_worlds import ACCEPT, running
 from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile, put, uuid
@@ -187,29 +187,9 @@ async def test_http_tells_the_same() -> None:
 @contextmanager
 def addressed(folder: Path, *words: str) -> Iterator[str]:
     """The address of `canonry serve` over HTTP, in a process of its own, once it listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        place: tuple[str, int] = free.getsockname()
-    with subprocess.Popen(
-        [*COMMAND, "serve", "--http", f"{place[0]}:{place[1]}", *words, "--data", str(folder)],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            while not listens(place):
-                assert process.poll() is None, "the server ended"
-            yield f"http://{place[0]}:{place[1]}"
-        finally:
-            process.kill()
-
-
-def listens(place: tuple[str, int]) -> bool:
-    try:
-        with socket.create_connection(place, timeout=30):
-            return True
-    except ConnectionRefusedError:
-        return False
+    command = [*COMMAND, "serve", *words, "--data", str(folder)]
+    with serve_over_http(command, {**os.environ, "PYTHONPATH": str(SOURCE)}) as (address, _):
+        yield address
 
 
 @pytest.mark.anyio

@@ -2,13 +2,10 @@
 
 import base64
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from canonry.canon.ports.files import FILE_BYTES_MAX
 from canonry.log.items.sources import DEFAULT_USER
 from tests.cli.run import SOURCE
 from tests.said import said
+from tests.server.http_process import serve_over_http
 
 pytestmark = [
     pytest.mark.anyio,
@@ -46,41 +44,23 @@ async def over_stdio(data: Path) -> AsyncIterator[Client]:
         yield client
 
 
-def started(arguments: list[str], port: int) -> subprocess.Popen[bytes]:
-    """A server that listens."""
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-    return process
+@contextmanager
+def serve_truth(data: Path, *more: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of the truth toolset over HTTP, and the process that serves it."""
+    words = [sys.executable, *command(data, *more)]
+    with serve_over_http(words, environment()) as (address, process):
+        yield f"{address}/mcp/truth", process
 
 
 @asynccontextmanager
 async def over_http(data: Path) -> AsyncIterator[Client]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    where = ("--http", f"127.0.0.1:{port}")
-    process = started(command(data, *where), port)
-    try:
-        address = f"http://127.0.0.1:{port}/mcp/truth"
+    with serve_truth(data) as (address, process):
         async with Client(address, read_timeout_seconds=PATIENCE) as client:
             yield client
         peak = Path(f"/proc/{process.pid}/status")
         if peak.exists():
             line = next(x for x in peak.read_text().splitlines() if x.startswith("VmHWM"))
             assert int(line.split()[1]) * 1024 < MEMORY_MAX
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE)
 
 
 TRANSPORTS = pytest.mark.parametrize("connect", [over_stdio, over_http])

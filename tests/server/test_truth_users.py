@@ -1,8 +1,6 @@
 """Two users of one HTTP server: whoever the token's subject is has an account of their own."""
 
 import secrets
-import signal
-import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -17,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from canonry.server.identity import BearerVerifier, principal_of
 from canonry.server.options import BearerOptions
-from tests.server.test_truth import PATIENCE, command, started, told
+from tests.server.test_truth import PATIENCE, serve_truth, told
 
 pytestmark = pytest.mark.anyio
 
@@ -38,23 +36,15 @@ def a_token(**claims: Any) -> str:
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "key").write_text(KEY, encoding="utf-8")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     bearer = {
-        "--http": f"127.0.0.1:{port}",
         "--auth-issuer": ISSUER,
         "--auth-audience": AUDIENCE,
         "--auth-key-file": str(tmp_path / "key"),
         "--auth-algorithms": "HS256",
     }
     words = (word for pair in bearer.items() for word in pair)
-    process = started(command(tmp_path / "data", *words), port)
-    try:
-        yield f"http://127.0.0.1:{port}/mcp/truth"
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE)
+    with serve_truth(tmp_path / "data", *words) as (served, _):
+        yield served
 
 
 @asynccontextmanager
