@@ -7,6 +7,7 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `KIND` | a value of this kind, or an object of the shape with this name |
 | `list of KIND` | a list of such values |
 | `one of a, b` | one of these texts |
+| `one of MODULE:ENUM` | one of the values of an enumeration of Canonry |
 | `KIND or null` | null if there is no value |
 | `KIND or nothing` | left out if there is no value; an argument that may be left out |
 | `KIND or nothing if empty from SOURCE` | left out also if the value is empty |
@@ -31,6 +32,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from inspect import signature
 from operator import attrgetter, itemgetter
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -211,7 +213,17 @@ class FieldTable:
             )
         return tuple(found)
 
+    def _enumeration(self, kind: str) -> Any:
+        """Return the enumeration behind a kind; None if it has none."""
+        alias = self._aliases.get(kind)
+        if alias is not None:
+            return self._enumeration(alias if isinstance(alias, str) else alias["is"])
+        named = kind.removeprefix(_CHOICES)
+        return named_code(named) if named != kind and ":" in named else None
+
     def _reader(self, kind: str) -> ReadValue | None:
+        if (words := self._enumeration(kind)) is not None:
+            return lambda value, _path, _asking: words(value)
         if self._readers is None:
             render = self._kind(kind).render
             return None if render is None else lambda value, _path, _asking: render(value)
@@ -230,6 +242,8 @@ class FieldTable:
             return self.kinds.setdefault(kind, self.field(self._aliases[kind]))
         if kind.startswith(_LIST):
             return array(self._kind(kind.removeprefix(_LIST)))
+        if (words := self._enumeration(kind)) is not None:
+            return enum(*words)
         if kind.startswith(_CHOICES):
             return enum(*kind.removeprefix(_CHOICES).split(", "))
         return self.shape(kind)
@@ -252,6 +266,11 @@ class FieldTable:
                 case _:
                     fields = dict(base.fields)
             yield from fields.items()
+
+
+def named_code(name: str) -> Any:
+    """Return the code that a table names as `module:name`, without the package `canonry`."""
+    return resolve_name(f"canonry.{name}")
 
 
 def _read(package: str, name: str) -> Mapping[str, Any]:

@@ -9,20 +9,17 @@ from typing import Any, Final
 from canonry.canon.judging.known_things import SpokenTime
 from canonry.gateway.replies import itself
 from canonry.gateway.tables import CallArguments, ReadValue
-from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import EntityClass
-from canonry.log.items.facts import AxiomDomain, Constraint
+from canonry.log.items.facts import Constraint
 from canonry.log.items.proposals import NARRATED, Ask, ProposalStatus, ProposalType
-from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.log.items.sources import SourceType
-from canonry.log.schemas.narrative import EntityType, relation_type
-from canonry.readmodels.passages import Collection
+from canonry.log.items.scenes import Speaker, StoryStatus
+from canonry.log.schemas.narrative import relation_type
 from canonry.recall.usecases.search import CanonKind
 from canonry.values.audience import EVERYBODY, audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import Reference
 from canonry.values.moments import parse_instant
-from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind, parse_evidence
+from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind, parse_evidence
 from canonry.values.state_tags import normal_tags
 
 LIST_MAX: Final = 500
@@ -254,23 +251,12 @@ def _spoken(value: Mapping[str, str] | None, path: str, asking: CallArguments) -
 
 
 _ENUMERATIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "asked_authority": Authority,
-    "authority": Authority,
-    "axiom_domain": AxiomDomain,
-    "collection": Collection,
-    "document_type": DocumentType,
     "entity_class": lambda value: _LEGACY_CLASSES.get(value) or EntityClass(value),
-    "entity_type": EntityType,
     "level": CanonLevel,
-    "proposal_status": ProposalStatus,
     "proposal_type": ProposalType,
     "relation_name": lambda name: relation_type(name).name,
     "relation_type": relation_type,
-    "scene_status": SceneStatus,
-    "source_type": SourceType,
-    "speaker": Speaker,
     "story_status": StoryStatus,
-    "story_type": StoryType,
 }
 READERS: Final[Mapping[str, ReadValue]] = {
     **{name: _as(kind) for name, kind in _ENUMERATIONS.items()},

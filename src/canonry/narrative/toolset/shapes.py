@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from pkgutil import resolve_name
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
@@ -20,21 +19,15 @@ from canonry.gateway.replies import (
     Field,
     Shape,
     array,
-    enum,
     given,
     nullable,
     obj,
 )
-from canonry.gateway.tables import FieldTable
+from canonry.gateway.tables import FieldTable, named_code
 from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Schema, Tool
-from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import ThingDraft
-from canonry.log.items.facts import AxiomDomain
-from canonry.log.items.proposals import Ask
 from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.toolset.arguments import DEFAULTING, READERS
-from canonry.narrative.usecases.context import ThreadKind
-from canonry.recall.usecases.search import CanonKind
 from canonry.values.errors import BrokenInvariant
 
 _DIGITS: Final = 4
@@ -54,17 +47,12 @@ def _rounded(number: float) -> float:
 TABLE: Final = FieldTable(
     __package__,
     {
-        "asks": array(enum(*Ask)),
-        "axiom_domain": enum(*AxiomDomain),
-        "canon_kinds": array(enum(*CanonKind)),
-        "document_type": enum(*DocumentType),
         "gist": TEXT.by(gist),
         "known_at": Field({"anyOf": [INSTANT.schema, COUNT.but(maximum=2**53).schema]}),
         "relation_type": TEXT.by(lambda kind: kind.name),
         "rounded": NUMBER.by(_rounded),
         "rounded_share": SHARE.by(_rounded),
         "texts_by_name": Field({"type": "object", "additionalProperties": TEXT.schema}, dict),
-        "thread_kind": enum(*ThreadKind),
         "type": TEXT.by(narrative_type),
     },
     READERS,
@@ -190,11 +178,6 @@ def shape_shown(written: str | Mapping[str, str]) -> Field:
             return canon_created(name, named_code(kind))
         case _:
             return Created(TABLE.known_shape(written["shape"]), named_code(written["of"]))
-
-
-def named_code(name: str) -> Any:
-    """Return the function or class that a table names as `module:name`, without the package."""
-    return resolve_name(f"canonry.{name}")
 
 
 _CALLS_MAX: Final = 50

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Awaitable, Callable
-from enum import StrEnum
 from functools import partial
 from inspect import signature
 from typing import Any, Final
@@ -10,29 +9,20 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.replies import COUNT, INSTANT, INTEGER, TEXT, Field, Shape, array, enum, obj
-from canonry.gateway.tables import FieldTable, composed, present_arguments
+from canonry.gateway.tables import FieldTable, composed, named_code, present_arguments
 from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
-from canonry.log.schemas.world_types import (
-    ActorKind,
-    LayerType,
-    LoreType,
-    RealmScope,
-    RealmType,
-    TerrainType,
-    Tie,
-    WorldType,
-)
-from canonry.readmodels.edges import Direction, Tick, checked_tick, tick_of
+from canonry.log.schemas.world_types import WorldType
+from canonry.readmodels.edges import Tick, checked_tick, tick_of
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
 from canonry.world.domain.admission.schema import ORDER
 from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
-from canonry.world.domain.mechanics import EXPRESSION_MAX, RuleKind
+from canonry.world.domain.mechanics import EXPRESSION_MAX
 from canonry.world.domain.moderation.moderating import CATEGORIES
-from canonry.world.domain.narration.violations import NARRATION_MAX, NarrationLimit
+from canonry.world.domain.narration.violations import NARRATION_MAX
 from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
-from canonry.world.domain.utterances.lexicon import VERBS, Category
+from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset.contract import (
     BUILDER,
@@ -54,11 +44,6 @@ NAME: Final = KEY.but(pattern=r"\S")
 ANYTHING: Final = Field({"type": "object"})
 
 
-def word(words: type[StrEnum]) -> Field:
-    """An argument that is one of these words."""
-    return enum(*words).by(words)
-
-
 def _listed(name: str, value: str, schema: Schema) -> Field:
     """Values by name; errors do not repeat these names."""
     each = obj({name: NAME, value: Field(schema)})
@@ -71,42 +56,32 @@ def _listed(name: str, value: str, schema: Schema) -> Field:
 TABLE: Final = FieldTable(
     __package__,
     {
-        "actor_kind": word(ActorKind),
         "amounts_by_name": _listed("resource", "amount", {"type": "integer", "minimum": 0}),
         "any_mapping": ANYTHING.by(dict),
         "any_object": ANYTHING,
         "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
-        "category": enum(*Category),
         "checked_tick": INTEGER.by(partial(checked_tick, path="/tick")),
         "conditions_by_name": _listed(
             "condition", "untilTick", {"type": ["integer", "null"], "minimum": 0}
         ),
         "dice": TEXT.but(maxLength=EXPRESSION_MAX),
-        "direction": word(Direction),
         "few_keys": array(KEY).but(maxItems=BEATS_MIN).by(tuple),
         "gate": enum(*ORDER),
         "hero_level": COUNT.but(minimum=1, maximum=20),
         "id_of": TEXT.by(lambda item: item.id),
         "key": KEY,
         "keys": array(KEY).but(maxItems=LIMIT_MAX).by(tuple),
-        "layer_type": word(LayerType),
-        "lore_type": word(LoreType),
         "moderated_category": enum(*CATEGORIES),
         "name": NAME,
         "narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX),
-        "narration_limit": enum(*NarrationLimit),
         "outcome": enum("accepted", "rejected").by(lambda outcome: outcome == "accepted"),
         "part_kind": enum(WorldType.REALM, WorldType.LOCATION),
         "positive": COUNT.but(minimum=1),
         "prose": TEXT.but(maxLength=DESCRIPTION_MAX),
         "quantity": Field({"type": ["integer", "string"]}),
-        "realm_scope": word(RealmScope),
-        "realm_type": word(RealmType),
-        "rule_kind": enum(*RuleKind),
         "since": INSTANT.by(partial(parse_instant, path="/since")),
         "sorted_texts": array(TEXT).by(sorted),
         "stops": array(KEY).but(minItems=2, maxItems=LIMIT_MAX).by(tuple),
-        "terrain": word(TerrainType),
         "themes": array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple),
         "tick": Field(
             {
@@ -116,7 +91,6 @@ TABLE: Final = FieldTable(
             lambda value: asked_tick({"tick": value}),
         ),
         "tick_of": INTEGER.by(tick_of),
-        "tie_kind": word(Tie),
         "utterance": TEXT.but(maxLength=4 * UTTERANCE_MAX),
         "verb": enum(*VERBS),
         "whole": INTEGER.by(int),
@@ -125,6 +99,7 @@ TABLE: Final = FieldTable(
 )
 ID: Final = TABLE.shape("id", id=str)
 DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
+TABLE.kinds["done"] = DONE
 
 
 def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
@@ -155,18 +130,22 @@ def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
     )
 
 
-def world_tool(name: str, operation: Callable[..., Awaitable[Any]], shown: Field | str) -> Tool:
-    """Make a tool from its entry in `tools.toml`, and the use case that it calls.
+def world_tool(
+    name: str, operation: Callable[..., Awaitable[Any]] | None = None, shown: Field | None = None
+) -> Tool:
+    """Make a tool from its entry in `tools.toml`.
 
-    `operation` takes the arguments by the names of its parameters; a parameter that is a dataclass
-    is made of those that are its fields. By their names it also takes the `canon`, the `caller`,
+    `operation`, by default the use case that the entry names, takes the arguments by the names of
+    its parameters; a parameter that is a dataclass is made of those that are its fields. By their
+    names it also takes the `canon`, the `caller`,
     the bound `world`, the world `then` at the tick of the arguments, and `only_by`, whose proposals
     alone the caller may see. The wrapper `changing` makes the `draft` of the operations that take
-    one. A field, or a shape by its name in the tables, shows the result; None is null.
+    one. A field, by default the shape that the entry names, shows the result; None is null.
     """
     entry = TABLE.tools[name]
     readings = TABLE.readings(entry["takes"])
-    gives = TABLE.shape(shown) if isinstance(shown, str) else shown
+    operation = operation or named_code(entry["does"])
+    gives = shown or TABLE.field(entry["shows"])
     names = signature(operation).parameters.keys() & _SUPPLIED
     compose = composed(operation, readings, _SUPPLIED)
     show = gives.render or dict

@@ -31,11 +31,10 @@ from canonry.world.domain.admission.schema import ID_PATTERN, POLICY_VERSION, en
 from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll
 from canonry.world.domain.narration.violations import POLICY_VERSION as NARRATION_POLICY
-from canonry.world.models.services import WorldServices, moderate_content
+from canonry.world.models.services import WorldServices
 from canonry.world.toolset import FACE, views
 from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.shapes import (
-    DONE,
     FOUND_MAX,
     ID,
     KEY,
@@ -47,17 +46,7 @@ from canonry.world.toolset.shapes import (
     world_tool,
 )
 from canonry.world.toolset.views import REALM, TIE
-from canonry.world.usecases.building import (
-    create_exit,
-    create_part,
-    create_route,
-    create_tie,
-    end_route,
-    remove_exit,
-    remove_tie,
-    set_status,
-)
-from canonry.world.usecases.contexts import get_realm_context
+from canonry.world.usecases.building import create_part
 from canonry.world.usecases.lore import (
     CanonicalFact,
     can_cast_here,
@@ -67,20 +56,13 @@ from canonry.world.usecases.lore import (
     rulebook_of,
     search_lore,
 )
-from canonry.world.usecases.proposals.admission import (
-    enqueue_world_event,
-    get_proposal,
-    list_proposals,
-    propose,
-    withdraw_proposal,
-)
+from canonry.world.usecases.proposals.admission import list_proposals
 from canonry.world.usecases.proposals.settling import decided
 from canonry.world.usecases.speech import (
     WantedArc,
     check_narration,
     generate_arc,
     parse_to_action_frame,
-    read_speech,
 )
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
@@ -107,19 +89,17 @@ TABLE.kinds |= {
     "tie_told": Field({"$ref": "#/$defs/tie"}, TIE),
 }
 BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool("get-realm-context", get_realm_context, "realm_context"),
-    world_tool("create-tie", create_tie, DONE),
-    world_tool("remove-tie", remove_tie, DONE),
-    world_tool("create-route", create_route, DONE),
-    world_tool("remove-route", end_route, DONE),
+    *map(
+        world_tool,
+        ("get-realm-context", "create-tie", "remove-tie", "create-route", "remove-route"),
+    ),
     _part_tool("create-location", Place),
-    world_tool("create-exit", create_exit, DONE),
-    world_tool("remove-exit", remove_exit, DONE),
+    *map(world_tool, ("create-exit", "remove-exit")),
     _part_tool("create-realm", Realm),
     _part_tool("create-layer", Layer),
     _part_tool("create-character", Mover),
     _part_tool("create-player", Mover, player=True),
-    world_tool("set-status", set_status, DONE),
+    world_tool("set-status"),
     _part_tool("create-item", Item),
     world_tool("record-event", _record_event, ID),
 )
@@ -196,14 +176,13 @@ async def _list(
 
 PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     replace(
-        world_tool("propose-action", propose, _DECIDED),
+        world_tool("propose-action"),
         input_schema=_PROPOSED,
         accepted_schema=_ACCEPTED,
     ),
-    world_tool("enqueue-world-event", enqueue_world_event, _DECIDED),
-    world_tool("get-proposal", get_proposal, TABLE.kinds["recorded"]),
+    *map(world_tool, ("enqueue-world-event", "get-proposal")),
     world_tool("list-proposals", _list, Field(_PAGE.schema)),
-    world_tool("withdraw-proposal", withdraw_proposal, TABLE.kinds["recorded"]),
+    world_tool("withdraw-proposal"),
 )
 
 
@@ -317,7 +296,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
     world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _fact)),
-    world_tool("record-lore", _record, "recorded_lore"),
+    world_tool("record-lore", _record, TABLE.shape("recorded_lore")),
 )
 
 
@@ -359,9 +338,7 @@ async def _check(
 _REF: Final = TABLE.shape("ref")
 TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
 _READ: Final = TABLE.shape("read_frames")
-_MODERATED: Final = TABLE.shape(
-    "moderated", verdict=lambda found: "ok" if found.allowed else "flagged"
-)
+TABLE.shape("moderated", verdict=lambda found: "ok" if found.allowed else "flagged")
 
 
 _PREVIEW: Final = 240
@@ -408,8 +385,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         parse_to_action_frame,
         Field({**_READ.schema, "$defs": {"ref": _REF.schema}}, _READ),
     ),
-    world_tool("classify-intent", read_speech, "classified"),
-    world_tool("moderate-content", moderate_content, _MODERATED),
+    *map(world_tool, ("classify-intent", "moderate-content")),
     world_tool("check-narration", _check, Field(_CHECKED.schema)),
     reading_tool("lookup-rule", _lookup, _ENTRY.schema),
     reading_tool(
@@ -442,7 +418,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
     *LORE_TOOLS,
     *BUILDING_TOOLS,
-    *views.MOVEMENT_TOOLS,
+    *map(world_tool, ("move", "transfer-item", "advance-clock")),
     *TOOLS,
     *PROPOSALS_TOOLS,
     *views.VIEWS_TOOLS,

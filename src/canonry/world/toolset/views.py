@@ -10,7 +10,7 @@ from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown
 from canonry.canon.session.canon import Canon
 from canonry.gateway.catalogue import beginning
-from canonry.gateway.replies import INTEGER, Field, Shape, array, obj
+from canonry.gateway.replies import Field, Shape, array, obj
 from canonry.gateway.tool import Arguments, Noted, Reply, Shelf, Shelved, Tool, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
@@ -40,18 +40,10 @@ from canonry.world.usecases.contexts import (
     Upon,
     exits_of,
     get_atmosphere,
-    get_changes,
     get_location_context,
     get_mover_context,
-    search_events,
 )
-from canonry.world.usecases.movement import (
-    find_route,
-    get_spatial_context,
-    move_mover,
-    transfer_item,
-)
-from canonry.world.usecases.proposals.settling import advance_clock
+from canonry.world.usecases.movement import get_spatial_context
 from canonry.world.usecases.worlds import (
     INVENTORY_MAX,
     WorldAt,
@@ -242,13 +234,6 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     return {"exits": exits_told(exits, await now.places_in(exits))}
 
 
-MOVEMENT_TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool("move", move_mover, "moved"),
-    world_tool("transfer-item", transfer_item, "transferred"),
-    world_tool("advance-clock", advance_clock, Shape(tick=INTEGER.of(int))),
-)
-
-
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}
 _ANY_PLAYER: Final = obj({}, {"playerId": Field({}), "tick": Field({})})
@@ -321,7 +306,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 # View tools. A narrator sees hidden items; a player does not.
 
-_CHANGES: Final = TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
+TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
 
 
 async def _view(then: WorldAt, name: str) -> LocationContext | None:
@@ -350,12 +335,10 @@ async def _surroundings(
 
 
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool("get-character-context", get_mover_context, "character_context"),
+    world_tool("get-character-context"),
     world_tool("get-player-view", _view, CONTEXT),
     world_tool("get-surroundings", _surroundings, Field(NEARBY.schema)),
-    world_tool("find-route", find_route, "found_route"),
-    world_tool("get-changes", get_changes, _CHANGES),
-    world_tool("search-events", search_events, "found_events"),
+    *map(world_tool, ("find-route", "get-changes", "search-events")),
 )
 
 

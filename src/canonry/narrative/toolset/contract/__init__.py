@@ -14,7 +14,7 @@ from canonry.canon.session.spoken_times import in_words
 from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import pointer
 from canonry.gateway.replies import Field, Shape
-from canonry.gateway.tables import CallArguments, composed, filled, read_arguments
+from canonry.gateway.tables import CallArguments, composed, filled, named_code, read_arguments
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
@@ -27,7 +27,7 @@ from canonry.gateway.tool import (
     Tool,
 )
 from canonry.narrative.toolset.arguments import TIME_WORDS
-from canonry.narrative.toolset.shapes import TABLE, Created, Listing, named_code, shape_shown
+from canonry.narrative.toolset.shapes import TABLE, Created, Listing, shape_shown
 from canonry.values.calendars.declaring import TIME_MAX
 from canonry.values.fields import ReadTime, is_plain_time
 from canonry.values.moments import render_instant
