@@ -6,34 +6,17 @@ from dataclasses import replace
 import pytest
 
 from canonry.log.canon import fold
-from canonry.log.commits import ORIGIN, Appended, Position, Stale
-from canonry.log.entries import Erased, EvidenceLinked, FactRetconned
-from canonry.log.folding import ANY, facts_key, key_hash, name_key, thing_key
+from canonry.log.commits import ORIGIN, Appended, Position
+from canonry.log.folding import facts_key, key_hash, thing_key
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
+from canonry.testing.conformance.cases import DeclaredContract
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import (
-    PROPERTIES,
-    TEXTS,
-    Backend,
-    Contract,
-    answers,
-    requirement,
-)
-from canonry.testing.things import (
-    ELSEWHERE,
-    MIDDLE_EARTH,
-    a_fact,
-    a_named,
-    a_turn,
-    an_entry,
-    ident,
-    made,
-)
+from canonry.testing.conformance.kit import PROPERTIES, TEXTS, Backend, answers, requirement
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_turn, ident, made
 from canonry.testing.worlds import Scribe, a_draft, an_append
-from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
+from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import CommitId
 from canonry.values.moments import DAY, SECOND, Instant
-from canonry.values.provenance import Evidence, EvidenceKind
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:
@@ -53,7 +36,7 @@ def altered(sealed: Sealed) -> Sealed:
     return replace(sealed, parts=(other, *sealed.parts[1:]))
 
 
-class LedgerContract(Contract):
+class LedgerContract(DeclaredContract):
     """Provide a fixture `backend` with an empty store. These promises hold within one process."""
 
     @requirement("ledger:exclusive:keeps-others-out")
@@ -133,41 +116,6 @@ class LedgerContract(Contract):
         for head in (*page1, *page2):
             (sealed,) = await ledger.read_sealed(head.space, after=ORIGIN, limit=5)
             assert (head.position, head.hash) == (sealed.position, sealed.hash)
-
-    @requirement("ledger:read:paged")
-    async def test_log_is_read_page_by_page(self, backend: Backend) -> None:
-        """`read` and `read_sealed` return at most `limit` commits past `after`, oldest first."""
-        ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
-        for n in range(5):
-            await scribe.make(a_fact(f"fact {n}"))
-
-        pages = [
-            [c.position for c in await ledger.read(MIDDLE_EARTH, after=Position(after), limit=3)]
-            for after in (0, 3, 5, 99)
-        ]
-        sealed = [
-            [s.position for s in await ledger.read_sealed(MIDDLE_EARTH, after=Position(a), limit=3)]
-            for a in (0, 3, 5, 99)
-        ]
-
-        assert pages == sealed == [[1, 2, 3], [4, 5], [], []]
-
-    @requirement("ledger:position-at:by-instant")
-    async def test_instants_find_positions(self, backend: Backend) -> None:
-        """`position_at` returns the last position recorded at or before an instant."""
-        scribe, ledger = Scribe(backend.canon), backend.canon.ledger
-        start = backend.clock.now()
-        for n in range(3):
-            await scribe.make(a_fact(f"fact {n}"))
-            backend.clock.move(1_000)
-
-        async def at(microseconds: int) -> int:
-            return await ledger.position_at(MIDDLE_EARTH, Instant(start + microseconds))
-
-        moments = (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)
-        assert [await at(m) for m in moments] == [0, 1, 1, 2, 2, 3, 3]
-        nowhere = ident("nowhere")
-        assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
     @requirement("ledger:chain:verifies")
     async def test_log_is_a_chain(self, backend: Backend) -> None:
@@ -250,16 +198,6 @@ class LedgerContract(Contract):
         assert past_limit.keys is None
         assert after.keys == frozenset()
 
-    @requirement("ledger:empty:head-is-origin")
-    async def test_new_ledger_is_empty(self, backend: Backend) -> None:
-        """A space without commits has its head at ORIGIN and nothing to read."""
-        ledger = backend.canon.ledger
-
-        assert await ledger.head(MIDDLE_EARTH) == ORIGIN
-        assert list(await ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)) == []
-        assert list(await ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=10)) == []
-        assert list(await ledger.heads(limit=10)) == []
-
     @requirement("ledger:append:round-trip")
     async def test_commit_is_read_back_equal(self, backend: Backend) -> None:
         """A commit is read back equal to its draft, with any texts and numbers."""
@@ -291,145 +229,6 @@ class LedgerContract(Contract):
                 things.update(fold(commit, things).things)  # type: ignore[arg-type]
         assert await backend.canon.state.things(things) == things
 
-    @requirement("ledger:append:positions-are-dense")
-    async def test_positions_have_no_gap_even_after_a_refusal(self, backend: Backend) -> None:
-        """Positions are 1, 2, 3, ... within a space. A refused append uses none."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_fact("one"))
-        stale = scribe.next(made(a_fact("two")), reads=[ANY])
-
-        (refused,) = await scribe.append([stale])
-        second = await scribe.make(a_fact("three"))
-
-        assert refused == Stale(head=Position(1))
-        assert second.position == Position(2)
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
-
-    @requirement("ledger:append:stale-when-touched")
-    async def test_verdict_on_a_touched_key_is_stale(self, backend: Backend) -> None:
-        """A draft is Stale and not written if a later commit touched a key that it read."""
-        scribe = Scribe(backend.canon)
-        frodo = ident("frodo")
-        await scribe.make(a_fact("ring", "frodo"))
-        await scribe.write(an_entry(FactRetconned, "ring"))
-
-        for key in (thing_key(ident("ring")), facts_key(frodo)):
-            draft = scribe.next(made(a_fact("late")), judged_at=1, reads=[key])
-            (outcome,) = await scribe.append([draft])
-            assert outcome == Stale(head=Position(2))
-            assert await backend.canon.ledger.find(draft.draft.id) is None
-        assert await backend.canon.state.things([ident("late")]) == {}
-
-    @requirement("ledger:append:absence-can-be-read")
-    async def test_verdict_on_a_free_name_is_stale_once_it_is_taken(self, backend: Backend) -> None:
-        """A draft that read a free name is Stale if another commit took the name."""
-        scribe = Scribe(backend.canon)
-        free = name_key("character", "  FRODO ")
-        judged_at = await backend.canon.ledger.head(MIDDLE_EARTH)
-        await scribe.write(*a_named("Frodo"))
-
-        draft = scribe.next(a_named("frodo"), judged_at=judged_at, reads=[free])
-        (outcome,) = await scribe.append([draft])
-
-        assert outcome == Stale(head=Position(1))
-
-    @requirement("ledger:append:untouched-reads-pass")
-    async def test_others_progress_does_not_matter(self, backend: Backend) -> None:
-        """A draft passes at a moved head if no commit touched the keys that it read."""
-        scribe = Scribe(backend.canon)
-        for n in range(20):
-            await scribe.make(a_fact(f"fact {n}", "sam"))
-
-        draft = scribe.next(made(a_fact("mine", "frodo")), reads=[facts_key(ident("frodo"))])
-        (outcome,) = await scribe.append([draft])
-
-        assert isinstance(outcome, Appended)
-        assert outcome.position == Position(21)
-
-    @requirement("ledger:append:any-is-everything")
-    async def test_any_conflicts_with_everything(self, backend: Backend) -> None:
-        """A read of ANY conflicts with each later commit. A tombstone conflicts with each read."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_fact("one", "frodo"))
-
-        (read_all,) = await scribe.append([scribe.next(made(a_fact("two")), reads=[ANY])])
-        await scribe.write(Erased(targets=(ident("one"),), reason="a right"))
-        some_key = [thing_key(ident("unrelated"))]
-        late = scribe.next(made(a_fact("three")), judged_at=1, reads=some_key)
-        (touched_all,) = await scribe.append([late])
-
-        assert read_all == Stale(head=Position(1))
-        assert touched_all == Stale(head=Position(2))
-
-    @requirement("ledger:append:spaces-are-apart")
-    async def test_another_space_is_another_log(self, backend: Backend) -> None:
-        """Commits of other spaces neither conflict nor use positions."""
-        here, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
-        await here.make(a_fact("one"))
-        await here.make(a_fact("two"))
-
-        draft = there.next(made(a_fact("three", space=ELSEWHERE)), reads=[ANY])
-        (outcome,) = await there.append([draft])
-
-        assert isinstance(outcome, Appended)
-        assert outcome.position == Position(1)
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
-
-    @requirement("ledger:append:batch-ignores-itself")
-    async def test_batch_does_not_make_itself_stale(self, backend: Backend) -> None:
-        """Drafts of one batch do not make each other stale."""
-        scribe = Scribe(backend.canon)
-        key = thing_key(ident("ring"))
-        link = EvidenceLinked(
-            thing_id=ident("ring"), evidence=Evidence(kind=EvidenceKind.TURN, ref=ident("turn"))
-        )
-
-        outcomes = await scribe.append(
-            [scribe.next(made(a_fact("ring")), reads=[key]), scribe.next([link], reads=[key, ANY])]
-        )
-
-        assert [o.position for o in outcomes if isinstance(o, Appended)] == [1, 2]
-
-    @requirement("ledger:append:batch-stops-at-stale")
-    async def test_batch_is_written_up_to_the_first_stale_draft(self, backend: Backend) -> None:
-        """A stale draft and all drafts after it in a batch are not written; those before it are."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_fact("one"))
-        key = thing_key(ident("one"))
-
-        first, second, third = await scribe.append(
-            [
-                scribe.next(made(a_fact("two"))),
-                scribe.next(made(a_fact("three")), reads=[key]),
-                scribe.next(made(a_fact("four"))),
-            ]
-        )
-
-        assert isinstance(first, Appended)
-        assert isinstance(second, Stale)
-        assert isinstance(third, Stale)
-        found = await backend.canon.state.things(ident(n) for n in ("two", "three", "four"))
-        assert set(found) == {ident("two")}
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
-
-    @requirement("ledger:append:replay-by-id")
-    async def test_same_id_again_is_the_first_answer(self, backend: Backend) -> None:
-        """A commit id that is already in the log is Appended as replayed, at any later head."""
-        scribe = Scribe(backend.canon)
-        first = scribe.next(made(a_fact("one")))
-        (before,) = await scribe.append([first])
-        await scribe.make(a_fact("two"))
-        backend.clock.move(1_000)
-
-        other = an_append("scribe/1", made(a_fact("other")), reads=[ANY])
-        (after,) = await scribe.append([other])
-
-        assert isinstance(before, Appended)
-        assert not before.replayed
-        assert after == replace(before, replayed=True)
-        assert await backend.canon.state.things([ident("other")]) == {}
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
-
     @requirement("ledger:append:replay-elsewhere")
     async def test_f1_an_id_of_another_space_blocks_no_view(self, backend: Backend) -> None:
         """A commit id of another space is replayed, and later reads wait for no commit.
@@ -450,40 +249,6 @@ class LedgerContract(Contract):
         assert set(found) == {ident(n) for n in ("three", "other") if n == "three" or not replayed}
         head = await backend.canon.ledger.head(ELSEWHERE)
         assert head == (ORIGIN if replayed else outcome.position)
-
-    @requirement("ledger:append:replay-within-batch")
-    async def test_same_id_twice_in_a_batch_is_one_commit(self, backend: Backend) -> None:
-        """The same commit id twice in a batch, or before it and in it, is one commit."""
-        scribe = Scribe(backend.canon)
-        one = scribe.next(made(a_fact("one")))
-        stale = scribe.next(made(a_fact("two")), reads=[ANY])
-
-        twice = await scribe.append([one, one])
-        again = await scribe.append([one, stale, one])
-
-        assert [(o.position, o.replayed) for o in twice if isinstance(o, Appended)] == [
-            (1, False),
-            (1, True),
-        ]
-        assert [isinstance(o, Stale) for o in again] == [False, True, False]
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(1)
-
-    @requirement("ledger:append:recorded-at-grows")
-    async def test_recorded_at_grows_whatever_the_clock_does(self, backend: Backend) -> None:
-        """`recorded_at` grows strictly within a space, even if the clock does not."""
-        scribe = Scribe(backend.canon)
-        batch = [scribe.next(made(a_fact(f"batch {n}"))) for n in range(3)]
-        await scribe.append(batch)
-        backend.clock.move(-1_000_000)
-        await scribe.make(a_fact("back"))
-        backend.clock.move(5_000_000)
-        await scribe.make(a_fact("on"))
-
-        commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
-
-        start = commits[0].recorded_at
-        steps = [c.recorded_at - start for c in commits]
-        assert steps == [0, 1, 2, 3, 4_000_000]
 
     @requirement("ledger:append:no-date-by-a-wrong-clock")
     async def test_r13_a_wrong_clock_dates_nothing(self, backend: Backend) -> None:
@@ -509,18 +274,6 @@ class LedgerContract(Contract):
         commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
 
         assert [c.recorded_at - right for c in commits] == [0, 1, SECOND]
-
-    @requirement("ledger:append:whole-or-nothing")
-    async def test_draft_that_cannot_be_folded_leaves_no_trace(self, backend: Backend) -> None:
-        """A draft that cannot be folded raises and leaves no trace. The log continues."""
-        scribe = Scribe(backend.canon)
-        await scribe.make(a_fact("one"))
-
-        with pytest.raises(BrokenInvariant, match=r"^canon\.dangling-entry:"):
-            await scribe.write(*made(a_fact("good")), an_entry(FactRetconned, "nobody"))
-        after = await scribe.make(a_fact("two"))
-        assert after.position == Position(2)
-        assert await backend.canon.state.things([ident("good")]) == {}
 
     @requirement("ledger:append:large")
     async def test_large_commits_are_kept(self, backend: Backend) -> None:
