@@ -19,6 +19,7 @@ from canonry.stores.memory import MemoryLedger, MemoryState, MemoryText
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
+    Contract,
     LedgerContract,
     StateContract,
     TextContract,
@@ -110,22 +111,24 @@ Proof = Callable[[Backend], Awaitable[None]]
 
 
 @pytest.mark.parametrize(
-    ("liar", "proof"),
+    ("liar", "contract", "test"),
     [
-        (DeafLedger, LedgerContract().test_verdict_on_a_touched_key_is_stale),
-        (DeafLedger, LedgerContract().test_any_conflicts_with_everything),
-        (StubbornLedger, LedgerContract().test_batch_is_written_up_to_the_first_stale_draft),
-        (ForgetfulLedger, LedgerContract().test_same_id_again_is_the_first_answer),
-        (QuietLedger, LedgerContract().test_touched_keys_are_told),
-        (LateState, StateContract().test_pages_of_facts_have_no_gap),
-        (LateState, StateContract().test_timeless_facts_hold_until_superseded),
-        (LateState, StateContract().test_tags_select_all_any_and_none),
-        (LateState, StateContract().test_every_past_is_the_fold_of_its_prefix),
-        (GossipingText, TextContract().test_no_query_is_syntax),
-        (GossipingText, TextContract().test_other_spaces_change_nothing),
+        (DeafLedger, LedgerContract, "verdict_on_a_touched_key_is_stale"),
+        (DeafLedger, LedgerContract, "any_conflicts_with_everything"),
+        (StubbornLedger, LedgerContract, "batch_is_written_up_to_the_first_stale_draft"),
+        (ForgetfulLedger, LedgerContract, "same_id_again_is_the_first_answer"),
+        (QuietLedger, LedgerContract, "touched_keys_are_told"),
+        (LateState, StateContract, "pages_of_facts_have_no_gap"),
+        (LateState, StateContract, "timeless_facts_hold_until_superseded"),
+        (LateState, StateContract, "tags_select_all_any_and_none"),
+        (LateState, StateContract, "every_past_is_the_fold_of_its_prefix"),
+        (GossipingText, TextContract, "no_query_is_syntax"),
+        (GossipingText, TextContract, "other_spaces_change_nothing"),
     ],
 )
-def test_a_liar_is_found_out(liar: type[Any], proof: Proof) -> None:
+def test_a_liar_is_found_out(liar: type[Any], contract: type[Contract], test: str) -> None:
+    proof: Proof = getattr(contract(), f"test_{test}")
+
     async def judge() -> None:
         await proof(await open_memory())
         with pytest.raises(AssertionError):
