@@ -30,7 +30,7 @@ from canonry.canon.upkeep.erase import erase as erase_things
 from canonry.cli.options import command, operator, settings_from
 from canonry.cli.screen import tell_line
 from canonry.log.entries import THING_KINDS
-from canonry.narrative.toolset.canonizing import says as says_of_upkeep
+from canonry.narrative.toolset.scenes import says as says_of_upkeep
 from canonry.records.usecases.withdrawing import list_due, withdraw_source
 from canonry.records.usecases.withdrawing import retain as keep_to
 from canonry.values.errors import NotFound

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 from canonry.canon.upkeep.reread import Reread, reread_facts
 from canonry.cli.options import operator
-from canonry.narrative.toolset.canonizing import says
+from canonry.narrative.toolset.scenes import says
 
 
 @command("rebuild")

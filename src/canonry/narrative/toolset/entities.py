@@ -1,21 +1,41 @@
-"""Tools for universes and entities."""
+"""Tools for universes, entities, facts, events and relations, and tools that explain canon."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.commands.entities import unmerge_entities
+from canonry.canon.commands.retcon_things import retcon_item
 from canonry.canon.commands.universes import create_universe
+from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
 from canonry.canon.queries.listings import EntityInFull, get_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
-from canonry.gateway.replies import Field, array, optional
-from canonry.gateway.tool import Arguments, Cached, Reply
+from canonry.canon.session.lookup import require
+from canonry.gateway.replies import Field, Shape, array, obj, optional
+from canonry.gateway.tool import Arguments, Cached, Noted, Reply
+from canonry.log.entries import (
+    THING_KINDS,
+    EntitiesMerged,
+    FactRetconned,
+    FactSuperseded,
+    RelationEnded,
+)
 from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.proposals import Proposal
+from canonry.log.items.scenes import Scene, Turn
+from canonry.log.items.sources import Snippet, Source
 from canonry.narrative.toolset.contract import make_tool
-from canonry.narrative.toolset.shapes import TABLE, Created
+from canonry.narrative.toolset.search import SOURCE_TEXT, TRANSCRIPT
+from canonry.narrative.toolset.shapes import ENTITY, TABLE, Created, RowShape, name_in
+from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceDraft, SpaceKind
+from canonry.values.observations import Observation
+from canonry.values.provenance import CanonLevel
 
 _RELATED: Final = TABLE.shape("related")
 """A relation with the entity at its other end."""
@@ -96,6 +116,148 @@ async def _unmerge_entities(
     return _UNMERGED(kept, separated_entity_id=separated_id)
 
 
+_RETCONNED: Final = TABLE.shape("fact_retconned", canon_level=lambda _: CanonLevel.RETCONNED)
+
+
+async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any) -> Reply:
+    receipt = await retcon_item(canon, caller, Fact, fact_id, **how)
+    instead = next(
+        entry.replaced_by
+        for entry in receipt.entries
+        if isinstance(entry, FactRetconned) and entry.fact_id == fact_id
+    )
+    return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
+
+
+_LINKS: Final = 20
+"""The most scenes and sources that an explanation links to."""
+_TRACED: Final = TABLE.shape("traced")
+_FALL: Final = TABLE.shape("fall")
+
+
+def _traced(traced: Traced) -> dict[str, Any]:
+    """Return the reference with its item's text, and the title of the item's scene or source."""
+    values: dict[str, Any] = {"text": None}
+    match traced.thing:
+        case Turn() as turn:
+            values = {"text": turn.text, "speaker": turn.speaker, "scene_id": turn.scene_id}
+            values["entity_id"] = turn.entity_id
+        case Scene() as scene:
+            values = {"text": scene.summary, "scene_id": scene.id, "scene_title": scene.title}
+        case Snippet() as snippet:
+            values = {"text": snippet.text, "source_id": snippet.source_id}
+            values |= {"page": snippet.page, "section": snippet.section}
+        case Source() as source:
+            values |= {"source_id": source.id, "source_title": source.title}
+        case Axiom() as axiom:
+            values = {"text": axiom.statement}
+        case None:
+            pass
+    match traced.within:
+        case Scene() as scene:
+            values["scene_title"] = scene.title
+        case Source() as source:
+            values["source_title"] = source.title
+        case None:
+            pass
+    return _TRACED(traced, **values)
+
+
+def _fall(fall: Fall) -> dict[str, Any]:
+    match fall.entry:
+        case FactSuperseded() as entry:
+            return _FALL(fall, how="superseded", by=entry.superseded_by, until=entry.until)
+        case RelationEnded() as entry:
+            ended = {"by": entry.superseded_by, "until": entry.until, "reason": entry.reason}
+            return _FALL(fall, how="superseded", **ended)
+        case EntitiesMerged() as entry:
+            return _FALL(fall, how="merged", by=entry.kept, reason=entry.reason)
+        case entry:
+            return _FALL(fall, how="retconned", by=entry.replaced_by, reason=entry.reason)
+
+
+def _statement(found: Explanation) -> str:
+    match found.thing:
+        case Fact() | Axiom() as thing:
+            return thing.statement
+        case Event() as event:
+            return event.title
+        case Entity() as entity:
+            return entity.name
+        case Relation() as relation:
+            return f"{relation.from_id} {relation.rel_type} {relation.to_id}"
+        case Proposal() as proposal:
+            return f"a proposal of type {proposal.type}"
+        case Observation() as observation:
+            return ", ".join(observation.fields)
+
+
+TABLE.kinds |= {"traced": _TRACED.by(_traced), "fall": _FALL.by(_fall)}
+_EXPLAINED: Final = TABLE.shape(
+    "explained",
+    kind=lambda found: THING_KINDS[type(found.thing)],
+    says=_statement,
+)
+_LEVEL: Final = TABLE.shape("level_shown")
+_STANDINGS: Final[Mapping[type, Shape]] = {
+    Entity: TABLE.shape("entity_standing"),
+    Fact: TABLE.shape("fact_standing"),
+    Relation: TABLE.shape("relation_standing"),
+    Event: _LEVEL,
+    Axiom: _LEVEL,
+}
+"""The state of an item of canon; proposals and observations have none."""
+_STANDING: Final = {
+    name: field for each in _STANDINGS.values() for name, field in each.fields.items()
+}
+_EXPLANATION: Final = obj(
+    _EXPLAINED.fields,
+    {
+        name: _STANDING[name]
+        for name in ("canon_level", "replaces", "since", "until", "superseded_by", "provenance")
+    },
+)
+
+
+async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
+    found = await explain(canon, caller, thing_id)
+    standing = _STANDINGS.get(type(found.thing))
+    reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
+    places = {each.place.id: each.place for each in found.evidence if each.place is not None}
+    links = (
+        (SOURCE_TEXT if isinstance(each, Source) else TRANSCRIPT).link(each.id, each.title)
+        for each in places.values()
+    )
+    return Noted(reply=reply, parts=tuple(islice(links, _LINKS)))
+
+
+_ROWS: Final = {Event: RowShape("event"), Fact: RowShape("fact")}
+TABLE.kinds |= {f"{THING_KINDS[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
+_ITEM: Final = TABLE.shape("timeline_item", kind=lambda each: THING_KINDS[type(each)])
+TABLE.kinds["timeline_items"] = Field(array(_ITEM).schema)
+_TIMELINE: Final = TABLE.shape("timeline")
+
+
+async def _get_timeline(
+    canon: Canon, caller: Caller, *, universe_id: str, window: Window, detail: bool
+) -> Reply:
+    found = await read_timeline(canon, caller, universe_id, window)
+    rows = [_ROWS[type(each.item)](each.item, detail=detail) for each in found.items]
+    await name_in(canon, caller, rows)
+    items = [
+        _ITEM(each.item, **{THING_KINDS[type(each.item)]: row})
+        for each, row in zip(found.items, rows, strict=True)
+    ]
+    return _TIMELINE(found, items=items)
+
+
+async def _get_entity_at(canon: Canon, caller: Caller, *, entity_id: str, **_: Any) -> Entity:
+    if canon.now is None:
+        message = "Give /at for a story time, or /as_known_at for a time of recording."
+        raise InvalidInput("time.missing", message, path="/at")
+    return await require(canon, caller, Entity, entity_id)
+
+
 TOOLS: Final = (
     make_tool(
         "neo4j_create_universe",
@@ -123,4 +285,8 @@ TOOLS: Final = (
         ),
     ),
     make_tool("neo4j_unmerge_entities", _unmerge_entities, Field(_UNMERGED.schema)),
+    make_tool("neo4j_retcon_fact", _retcon_fact, Field(_RETCONNED.schema)),
+    make_tool("neo4j_explain", _explain, Field(_EXPLANATION)),
+    make_tool("neo4j_get_timeline", _get_timeline, Field(_TIMELINE.schema)),
+    make_tool("neo4j_get_entity_at", _get_entity_at, ENTITY),
 )

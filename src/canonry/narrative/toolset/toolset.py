@@ -6,7 +6,7 @@ from canonry.gateway.catalogue import ContractFile, outlined
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset
-from canonry.narrative.toolset import FACE, canonizing, entities, facts, scenes, search
+from canonry.narrative.toolset import FACE, entities, scenes, search
 from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types, make_tool
 from canonry.narrative.toolset.search import SHELVES
 from canonry.narrative.toolset.shapes import BATCH, TABLE
@@ -20,11 +20,7 @@ PROMPTS: Final = read_prompts(__package__, ANYONE, _SCENE, "Work on scene {}.")
 # `tools.toml` has all tools in their order; these modules make those that need code. The tools are
 # listed with outlines of their replies; the reference describes the replies in full.
 
-_MADE: Final = {
-    each.name: each
-    for module in (entities, facts, scenes, canonizing, search)
-    for each in module.TOOLS
-}
+_MADE: Final = {each.name: each for module in (entities, scenes, search) for each in module.TOOLS}
 EXACT: Final[tuple[Tool, ...]] = (
     *(_MADE.get(name) or make_tool(name) for name, each in TABLE.tools.items() if "is" in each),
     BATCH,

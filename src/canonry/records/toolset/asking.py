@@ -1,23 +1,16 @@
 """Tools that search and sum records, review unclear values, and manage schemas."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import readable_spaces, require_account, within_account
 from canonry.gateway.replies import Shape, array, enum, given
-from canonry.gateway.tool import Arguments, Reply, Run
-from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
+from canonry.gateway.tool import Reply, Run
+from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import type_named
-from canonry.records.domain.asking import (
-    Condition,
-    Group,
-    LeftOut,
-    Period,
-    RecordSelection,
-    Summing,
-    written,
-)
+from canonry.records.domain.asking import Group, LeftOut, RecordSelection, Summing, written
 from canonry.records.toolset import shapes
 from canonry.records.toolset.contract import entries, published, reply_of, shape_in, shape_of
 from canonry.records.usecases.asking import search_records, summarise_records
@@ -40,55 +33,44 @@ SUM: Final = shape_of("sum")
 LEFT_OUT: Final = shape_of("left_out")
 
 
-def _selection(arguments: Arguments) -> RecordSelection:
+def _selection(asked: Mapping[str, Any]) -> RecordSelection:
     return RecordSelection(
-        entity_type=shapes.optional_text(arguments, "entity_type"),
-        conditions=tuple(
-            Condition(
-                field=shapes.text_of(each, "field"),
-                equals=each.get("equals"),
-                contains=shapes.optional_text(each, "contains", shapes.TEXT_MAX),
-                low=each.get("from"),
-                high=each.get("to"),
-            )
-            for each in arguments.get("filters") or ()
-        ),
-        dates=(
-            shapes.optional_text(arguments, "after_date"),
-            shapes.optional_text(arguments, "before_date"),
-        ),
-        amounts=(arguments.get("min_amount"), arguments.get("max_amount")),
+        entity_type=asked["entity_type"],
+        conditions=asked["filters"],
+        dates=(asked["after_date"], asked["before_date"]),
+        amounts=(asked["min_amount"], asked["max_amount"]),
     )
 
 
-async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    text, page = (
-        shapes.optional_text(arguments, "query", shapes.TEXT_MAX),
-        shapes.page_of(arguments),
-    )
-    found = await search_records(canon, caller, text, _selection(arguments), **page)
+async def _search(
+    canon: Canon, caller: Caller, *, text: str | None, offset: int, limit: int, **asked: Any
+) -> Reply:
+    page = {"limit": limit, "offset": offset}
+    found = await search_records(canon, caller, text, _selection(asked), **page)
     rows = await shapes.rows_of(canon, caller, [hit.entity for hit in found.hits], snapshots=None)
     hits = []
     for row, hit in zip(rows, found.hits, strict=True):
         by = "likeness" if not hit.by_words else "fields" if text is None else "words"
         hits.append({**row, "by": by, "matches": [MATCH(each) for each in hit.matches]})
-    more = shapes.next_offset(page["offset"], len(hits), found.total)
+    more = shapes.next_offset(offset, len(hits), found.total)
     texts = {"passages": [PASSAGE(each) for each in found.texts]} if found.texts else {}
     told = {"total": found.total, **more, "degraded": list(found.degraded)}
     return {"entities": hits, **texts, **told}
 
 
-async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    period, page = arguments.get("period"), shapes.page_of(arguments)
-    asked = Summing(
-        field=shapes.optional_text(arguments, "field"),
-        group_by=tuple(arguments.get("group_by") or ()),
-        period=None if period is None else Period(period),
-        date_field=shapes.optional_text(arguments, "date_field"),
-    )
-    entity_type, asked, done = await summarise_records(canon, caller, _selection(arguments), asked)
-    shown = done.groups[page["offset"] : page["offset"] + page["limit"]]
-    most, adds = int(arguments["max_ids"]), asked.field is not None
+async def _summarise(
+    canon: Canon,
+    caller: Caller,
+    *,
+    summing: Summing,
+    offset: int,
+    limit: int,
+    most: int,
+    **selected: Any,
+) -> Reply:
+    selection = _selection(selected)
+    entity_type, asked, done = await summarise_records(canon, caller, selection, summing)
+    shown, adds = done.groups[offset : offset + limit], asked.field is not None
     named: shapes.Json = {"field": asked.field, "date_field": asked.date_field}
     total = len(done.groups)
     return {
@@ -97,7 +79,7 @@ async def _summarise(canon: Canon, caller: Caller, arguments: Arguments) -> Repl
         "groups": [_sum(each, most, adds=adds) for each in shown],
         "totals": [_sum(each, 0, adds=adds) for each in done.totals],
         "total": total,
-        **shapes.next_offset(page["offset"], len(shown), total),
+        **shapes.next_offset(offset, len(shown), total),
         "left_out": [
             LEFT_OUT(None, field=e.name, reason=e.reason, **_counted(e, most))
             for e in done.left_out
@@ -128,34 +110,18 @@ _WITHDRAWN: Final = reply_of(
 )
 
 
-async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found, more = await list_unclear(canon, caller, shapes.optional_text(arguments, "entity_type"))
+async def _list(canon: Canon, caller: Caller, *, entity_type: str | None) -> Reply:
+    found, more = await list_unclear(canon, caller, entity_type)
     return _LISTED(None, unclear=found, truncated=more)
 
 
-async def _settle(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    done = await settle_values(
-        canon,
-        caller,
-        arguments.get("user_id"),
-        source_id=shapes.source_of(arguments),
-        name=shapes.text_of(arguments, "field"),
-        notation=arguments["read_as"],
-    )
-    return _SETTLED(done)
-
-
-async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    dry_run = bool(arguments["dry_run"])
-    done = await withdraw_source(
-        canon,
-        within_account(caller),
-        require_account(caller, arguments.get("user_id")),
-        shapes.source_of(arguments),
-        reason=shapes.optional_text(arguments, "reason") or "withdrawn by the user",
-        dry_run=dry_run,
-    )
-    return _WITHDRAWN(done, withdrawn=not dry_run)
+async def _withdraw(
+    canon: Canon, caller: Caller, *, user_id: str | None, reason: str | None, **asked: Any
+) -> Reply:
+    account, inner = require_account(caller, user_id), within_account(caller)
+    reason = reason or "withdrawn by the user"
+    done = await withdraw_source(canon, inner, account, reason=reason, **asked)
+    return _WITHDRAWN(done, withdrawn=not asked["dry_run"])
 
 
 _LISTED_MAX: Final = 1_000
@@ -168,21 +134,27 @@ _TYPE: Final = shape_in(
 )
 
 
-async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def list_types(
+    canon: Canon,
+    caller: Caller,
+    *,
+    entity_type: str | None = None,
+    include_fields: bool = False,
+    limit: int,
+    offset: int = 0,
+) -> Reply:
     """List the types of the caller's entities, those with the most entities first."""
-    wanted = shapes.optional_text(arguments, "entity_type")
-    whole = wanted is not None or bool(arguments["include_fields"])
-    page = shapes.page_of(arguments)
+    whole = entity_type is not None or include_fields
     counts = await canon.state.entity_types(await readable_spaces(canon, caller))
     schemas = {each.entity_type: each for each in await list_schemas(canon, caller, None)}
     names = sorted(schemas.keys() | counts.keys(), key=lambda name: (-counts.get(name, 0), name))
-    if wanted is not None:
-        names = [name for name in names if name == type_named(wanted)]
+    if entity_type is not None:
+        names = [name for name in names if name == type_named(entity_type)]
     listed = [
         _row(name, schemas.get(name), counts.get(name, 0), whole=whole)
-        for name in names[page["offset"] : page["offset"] + page["limit"]]
+        for name in names[offset : offset + limit]
     ]
-    more = shapes.next_offset(page["offset"], len(listed), len(names))
+    more = shapes.next_offset(offset, len(listed), len(names))
     return {"entity_types": listed, "total": len(names), **more}
 
 
@@ -196,24 +168,8 @@ def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> 
     return _TYPE(schema, fields=fields, entity_count=count, field_count=len(schema.fields))
 
 
-async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    new = NewSchema(
-        entity_type=shapes.text_of(arguments, "entity_type"),
-        fields=[
-            FieldSpec(
-                name=name,
-                type=FieldType(spec["type"]),
-                required=bool(spec.get("required", False)),
-                aliases=tuple(spec.get("aliases") or ()),
-                policy=spec.get("merge_policy") or "last_write",
-                event_type=spec.get("event_type"),
-            )
-            for name, spec in arguments["fields"].items()
-        ],
-        identity=arguments.get("identity") or (),
-        label=shapes.optional_text(arguments, "label"),
-    )
-    schema, registered = await register_schema(canon, caller, arguments.get("user_id"), new)
+async def _register(canon: Canon, caller: Caller, *, user_id: str | None, new: NewSchema) -> Reply:
+    schema, registered = await register_schema(canon, caller, user_id, new)
     return {
         "entity_type": schema.entity_type,
         "schema_version": schema.version,
@@ -222,18 +178,18 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     }
 
 
-async def _list_schemas(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    found = await list_schemas(canon, caller, shapes.optional_text(arguments, "entity_type"))
+async def _list_schemas(canon: Canon, caller: Caller, *, entity_type: str | None) -> Reply:
+    found = await list_schemas(canon, caller, entity_type)
     return {"schemas": [shapes.SCHEMA(each) for each in found[:_LISTED_MAX]], "total": len(found)}
 
 
-RUNS: Final[dict[str, Run]] = {
-    "search_records": _search,
-    "summarise_records": _summarise,
-    "list_unclear_values": _list,
-    "settle_unclear_values": _settle,
-    "withdraw_source": _withdraw,
-    "list_entity_types": list_types,
-    "register_entity_schema": _register,
-    "list_entity_schemas": _list_schemas,
-}
+RUNS: Final[dict[str, Run]] = shapes.runs_of(
+    withdraw_source=_withdraw,
+    search_records=_search,
+    summarise_records=_summarise,
+    list_unclear_values=_list,
+    settle_unclear_values=(settle_values, _SETTLED),
+    list_entity_types=list_types,
+    register_entity_schema=_register,
+    list_entity_schemas=_list_schemas,
+)

@@ -1,12 +1,12 @@
 """Tools on entities, their snapshots, and the relationships between them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import account_of, require_readable
+from canonry.canon.session.lookup import account_of, entity_id_in, require_readable
 from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given
 from canonry.gateway.tool import Arguments, Noted, Reply, Run
@@ -24,29 +24,25 @@ from canonry.records.toolset.shapes import (
     RELATION,
     SOURCE,
     SOURCE_LINK,
-    TEXT_MAX,
     UNRULED,
     WITNESS,
     Json,
     by_name,
-    entity_of,
-    moment_of,
     next_offset,
-    optional_text,
-    page_of,
     present_event,
     present_observation,
     rows_of,
-    source_of,
-    text_of,
+    runs_of,
+    source_id_in,
 )
 from canonry.records.usecases.corrections import (
-    Correction,
+    Corrected,
     correct_field,
     locate_field,
     locate_value,
 )
 from canonry.records.usecases.identity import (
+    Merged,
     duplicates_within,
     edit_aliases,
     evidence_for,
@@ -68,8 +64,7 @@ from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.snapshots import Origin, explain_snapshot, read_snapshot, trace_field
 from canonry.records.usecases.withdrawing import split_records
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import SourceId
-from canonry.values.moments import render_instant
+from canonry.values.moments import Instant, render_instant
 
 _SNAPSHOT: Final = reply_of(
     "get_entity_snapshot",
@@ -85,7 +80,6 @@ _LINKS: Final = 10
 """The most source links of an explanation."""
 PLACE: Final = shape_of("place")
 _CITED: Final = Shape(**SOURCE.only("id", "created_at"))
-_CORRECTED: Final = reply_of("correct")
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
 _WORD: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
 _EXPLAINED: Final = shape_in(
@@ -107,11 +101,15 @@ async def fields_of(
     return {each.id: shown_by(each, schema_of(schemas, account, each)).fields for each in entities}
 
 
-async def get_snapshot(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def get_snapshot(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    at: Instant | None = None,
+    known_at: Instant | None = None,
+) -> Reply:
     """Return the snapshot of an entity with the observation of each field."""
-    at = moment_of(arguments, "at", end_of_day=True)
-    known_at = moment_of(arguments, "as_known_at", end_of_day=True)
-    read = await read_snapshot(canon, caller, entity_of(arguments), at=at, known_at=known_at)
+    read = await read_snapshot(canon, caller, entity_id, at=at, known_at=known_at)
     keys = None if at or known_at else await keys_of(canon, caller, read.entity)
     return _SNAPSHOT(read, keys=keys)
 
@@ -121,9 +119,8 @@ async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[Born
     return (await families_of(canon, account_of(caller), (entity,)))[entity.id].keys()
 
 
-async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = page_of(arguments)
-    (entity,) = await require_readable(canon, caller, Entity, (entity_of(arguments),))
+async def _list(canon: Canon, caller: Caller, *, entity_id: str, **page: int) -> Reply:
+    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
     found = await canon.state.observations_newest(sorted(family_of(entity)), **page)
     observations = [present_observation(each, entity) for each in found.items]
     return {"observations": observations, "total": found.total, **page}
@@ -133,8 +130,8 @@ def _origin(origin: Origin) -> Json:
     return SOURCE(origin.source) if origin.source else _CITED(origin)
 
 
-async def _trace(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    traced = await trace_field(canon, caller, entity_of(arguments), text_of(arguments, "field"))
+async def _trace(canon: Canon, caller: Caller, *, entity_id: str, field: str) -> Reply:
+    traced = await trace_field(canon, caller, entity_id, field)
     first = traced.observations[0]
     sources = {origin.id: _origin(origin) for origin in traced.origins}
     return {
@@ -149,22 +146,16 @@ async def _trace(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     }
 
 
-async def _correct(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    correction = Correction(
-        entity_id=entity_of(arguments),
-        entity_type=text_of(arguments, "entity_type"),
-        field=text_of(arguments, "field"),
-        value=arguments["value"],
-    )
-    done = await correct_field(canon, caller, arguments.get("user_id"), correction)
+def _correction_told(done: Corrected) -> str:
     said = "existed already and" if done.existing else "is recorded and"
-    message = f"The correction of {done.field} {said} outranks all sources."
-    return _CORRECTED(done, message=message)
+    return f"The correction of {done.field} {said} outranks all sources."
 
 
-async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    field = optional_text(arguments, "field")
-    explained = await explain_snapshot(canon, caller, entity_of(arguments), field)
+_CORRECTED: Final = reply_of("correct", message=_correction_told)
+
+
+async def _explain(canon: Canon, caller: Caller, *, entity_id: str, field: str | None) -> Reply:
+    explained = await explain_snapshot(canon, caller, entity_id, field)
     reply = {
         **_EXPLANATION(explained.read),
         "fields": [_EXPLAINED(each) for each in explained.fields],
@@ -192,99 +183,68 @@ _EDITED: Final = reply_of("edit_aliases")
 _DUPLICATES: Final = reply_of("list_possible_duplicates")
 
 
-async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    merged = bool(arguments["include_merged"])
-    query = EntityQuery(
-        entity_type=optional_text(arguments, "entity_type"),
-        include_merged=merged,
-        **page_of(arguments),
-    )
-    page = await list_entities(canon, caller, arguments.get("user_id"), query)
-    snapshots = arguments.get("include_snapshots")
+async def _retrieve(
+    canon: Canon, caller: Caller, *, user_id: str | None, query: EntityQuery, snapshots: bool | None
+) -> Reply:
+    page = await list_entities(canon, caller, user_id, query)
     return {
         "entities": await rows_of(canon, caller, page.items, snapshots=snapshots),
         "total": page.total,
-        "excluded_merged": not merged,
+        "excluded_merged": not query.include_merged,
         **next_offset(query.offset, len(page.items), page.total),
     }
 
 
-async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    wanted, kind = text_of(arguments, "identifier"), optional_text(arguments, "entity_type")
-    entities, statuses, more = await find_by_identifier(canon, caller, wanted, kind)
-    page, total = page_of(arguments), len(entities)
-    shown = entities[page["offset"] : page["offset"] + page["limit"]]
-    snapshots = arguments.get("include_snapshots")
+async def _find(
+    canon: Canon,
+    caller: Caller,
+    *,
+    identifier: str,
+    entity_type: str | None,
+    offset: int,
+    limit: int,
+    snapshots: bool | None,
+) -> Reply:
+    entities, statuses, more = await find_by_identifier(canon, caller, identifier, entity_type)
+    shown, total = entities[offset : offset + limit], len(entities)
     return {
         "entities": await rows_of(canon, caller, shown, snapshots=snapshots, statuses=statuses),
         "total": total,
         "truncated": more,
-        **next_offset(page["offset"], len(shown), total),
+        **next_offset(offset, len(shown), total),
     }
 
 
-async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    reason = optional_text(arguments, "merge_reason", TEXT_MAX)
-    done = await merge_records(
-        canon,
-        caller,
-        arguments.get("user_id"),
-        from_id=entity_of(arguments, "from_entity_id"),
-        to_id=entity_of(arguments, "to_entity_id"),
-        reason=reason or "",
-    )
-    return _MERGED(done, merge_reason=reason)
+async def _merge(canon: Canon, caller: Caller, *, reason: str | None, **asked: Any) -> Merged:
+    return await merge_records(canon, caller, reason=reason or "", **asked)
 
 
-async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    user, entity_id = arguments.get("user_id"), entity_of(arguments)
-    reason = optional_text(arguments, "reason", TEXT_MAX) or ""
-    if (parts := arguments.get("of")) is not None:
-        done = await split_records(canon, caller, user, entity_id, parts, reason=reason)
-    else:
-        done = await unmerge_records(canon, caller, user, entity_id, reason=reason)
-    return _UNMERGED(done)
+async def _unmerge(
+    canon: Canon, caller: Caller, *, parts: Collection[str] | None, **asked: Any
+) -> Merged:
+    if parts is not None:
+        return await split_records(canon, caller, parts=parts, **asked)
+    return await unmerge_records(canon, caller, **asked)
 
 
-async def _edit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    name = arguments["field"]
-    entity = await edit_aliases(
-        canon,
-        caller,
-        arguments.get("user_id"),
-        entity_of(arguments),
-        name,
-        add=arguments.get("add") or (),
-        remove=arguments.get("remove") or (),
-    )
+async def _edit(canon: Canon, caller: Caller, *, field: str, **asked: Any) -> Reply:
+    entity = await edit_aliases(canon, caller, name=field, **asked)
     fields = (await fields_of(canon, caller, (entity,)))[entity.id]
     keys = await keys_of(canon, caller, entity)
-    return _EDITED(entity, field=name, values=fields.get(name, ()), keys=keys)
+    return _EDITED(entity, field=field, values=fields.get(field, ()), keys=keys)
 
 
-async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    about = entity_of(arguments) if arguments.get("entity_id") is not None else None
-    kind, account = optional_text(arguments, "entity_type"), account_of(caller)
-    asked = {"entity_id": about, "entity_type": kind, **page_of(arguments)}
+async def _duplicates(canon: Canon, caller: Caller, **asked: Any) -> Reply:
+    account = account_of(caller)
     found = await duplicates_within(canon, caller, account, **asked)
     pairs = await evidence_for(canon, account, found.pairs)
     return _DUPLICATES(found, pairs=pairs)
 
 
-async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    start = moment_of(arguments, "after_date")
-    end = moment_of(arguments, "before_date", end_of_day=True)
-    if start is not None and end is not None and start > end:
+async def _timeline(canon: Canon, caller: Caller, *, query: TimelineQuery) -> Reply:
+    if query.start is not None and query.end is not None and query.start > query.end:
         message = "`after_date` is later than `before_date`. Exchange them; both are inclusive."
         raise InvalidInput("time.order", message, path="/after_date")
-    query = TimelineQuery(
-        event_type=optional_text(arguments, "event_type"),
-        source_id=None if arguments.get("source_id") is None else SourceId(source_of(arguments)),
-        start=start,
-        end=end,
-        superseded=bool(arguments["include_superseded"]),
-        **page_of(arguments),
-    )
     page = await list_timeline(canon, caller, query)
     entities = await survivors_of(canon, caller, page.items)
     roots = {each.id: each for each in entities.values()} if query.superseded else {}
@@ -305,61 +265,35 @@ _EDGE_SNAPSHOT: Final = reply_of(
 )
 
 
-async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    relation, existing = await relate_entities(
-        canon,
-        caller,
-        text_of(arguments, "relationship_type"),
-        (entity_of(arguments, "source_entity_id"), entity_of(arguments, "target_entity_id")),
-        arguments.get("metadata") or {},
-    )
+async def _create(
+    canon: Canon, caller: Caller, *, source_entity_id: str, target_entity_id: str, **asked: Any
+) -> Reply:
+    ends = (source_entity_id, target_entity_id)
+    relation, existing = await relate_entities(canon, caller, ends=ends, **asked)
     return _CREATED(relation, existing=existing)
 
 
-async def _list_relationships(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = page_of(arguments)
-    edges, total = await list_relationships(
-        canon,
-        caller,
-        entity_of(arguments),
-        direction=arguments["direction"],
-        rel_type=optional_text(arguments, "relationship_type"),
-        **page,
-    )
+async def _list_relationships(canon: Canon, caller: Caller, **asked: Any) -> Reply:
+    edges, total = await list_relationships(canon, caller, **asked)
+    page = {"limit": asked["limit"], "offset": asked["offset"]}
     return {"relationships": [RELATION(each) for each in edges], "total": total, **page}
 
 
-async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    edge = await read_relationship(
-        canon,
-        caller,
-        text_of(arguments, "relationship_type"),
-        entity_of(arguments, "source_entity_id"),
-        entity_of(arguments, "target_entity_id"),
-    )
-    return _EDGE_SNAPSHOT(edge)
-
-
-def _types(arguments: Arguments) -> tuple[str, ...]:
-    wanted = tuple(arguments.get("relationship_types") or ())
-    unknown = [each for each in wanted if len(each) > _TYPE_MAX or not each]
-    if unknown:
+async def _related(
+    canon: Canon,
+    caller: Caller,
+    *,
+    entity_id: str,
+    types: tuple[str, ...],
+    include_entities: bool,
+    **how: Any,
+) -> Reply:
+    (start,) = await require_readable(canon, caller, Entity, (entity_id,))
+    if not all(0 < len(each) <= _TYPE_MAX for each in types):
         message = f"Use types of 1 to {_TYPE_MAX} characters, such as {TruthRelation.REFERS_TO}."
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_types")
-    return wanted
-
-
-async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    (start,) = await require_readable(canon, caller, Entity, (entity_of(arguments),))
-    related = await traverse_related(
-        canon,
-        caller,
-        start,
-        types=_types(arguments),
-        direction=arguments["direction"],
-        max_hops=int(arguments["max_hops"]),
-    )
-    wanted = related.entities if arguments["include_entities"] else ()
+    related = await traverse_related(canon, caller, start, types=types, **how)
+    wanted = related.entities if include_entities else ()
     return {
         "entities": await rows_of(canon, caller, wanted, snapshots=True),
         "relationships": [RELATION(each) for each in related.relations],
@@ -373,7 +307,7 @@ async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if arguments["node_type"] == "source":
         return await _of_source(canon, caller, arguments)
-    wanted = entity_of(arguments, "node_id")
+    wanted = entity_id_in(arguments["node_id"], "/node_id")
     entity, around = await neighbourhood_of_entity(canon, caller, wanted)
     fields = await fields_of(canon, caller, (entity, *around.entities))
     reply: Json = {
@@ -390,7 +324,7 @@ async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
-    wanted = source_of(arguments, "node_id")
+    wanted = source_id_in(arguments["node_id"], "/node_id")
     source, around = await neighbourhood_of_source(canon, caller, wanted)
     fields = await fields_of(canon, caller, around.entities)
     reply: Json = {"node_id": source.id, "node_type": "source", "source_material": SOURCE(source)}
@@ -422,22 +356,21 @@ async def _shared(
     return reply
 
 
-RUNS: Final[dict[str, Run]] = {
-    "get_entity_snapshot": get_snapshot,
-    "list_observations": _list,
-    "get_field_provenance": _trace,
-    "correct": _correct,
-    "explain_snapshot": _explain,
-    "retrieve_entities": _retrieve,
-    "get_entity_by_identifier": _find,
-    "merge_entities": _merge,
-    "unmerge_entities": _unmerge,
-    "edit_aliases": _edit,
-    "list_possible_duplicates": _duplicates,
-    "list_timeline_events": _timeline,
-    "get_related_entities": _related,
-    "get_graph_neighborhood": _around,
-    "create_relationship": _create,
-    "list_relationships": _list_relationships,
-    "get_relationship_snapshot": _get,
-}
+RUNS: Final[dict[str, Run]] = runs_of(
+    get_entity_snapshot=get_snapshot,
+    list_observations=_list,
+    get_field_provenance=_trace,
+    correct=(correct_field, _CORRECTED),
+    explain_snapshot=_explain,
+    retrieve_entities=_retrieve,
+    get_entity_by_identifier=_find,
+    merge_entities=(_merge, _MERGED),
+    unmerge_entities=(_unmerge, _UNMERGED),
+    edit_aliases=_edit,
+    list_possible_duplicates=_duplicates,
+    list_timeline_events=_timeline,
+    get_related_entities=_related,
+    create_relationship=_create,
+    list_relationships=_list_relationships,
+    get_relationship_snapshot=(read_relationship, _EDGE_SNAPSHOT),
+) | {"get_graph_neighborhood": _around}

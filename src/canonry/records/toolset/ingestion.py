@@ -76,7 +76,9 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         arguments.get("user_id"),
         arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
-        observed_at=shapes.moment_of(origin, "extracted_at", inside="/provenance"),
+        observed_at=None
+        if (moment := origin.get("extracted_at")) is None
+        else shapes.moment_in(moment, "/provenance/extracted_at"),
         provenance=origin,
     )
     head = _INGESTED(recorded, deduplicated=recorded.again)
@@ -93,10 +95,11 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if arguments.get("mime_type") is None:
         message = "Name the media type of the file in `mime_type`, such as application/pdf."
         raise InvalidInput("file.mime-type", message, path="/mime_type")
+    name = arguments.get("original_filename")
     file = given_file(
         arguments["file_content"],
-        shapes.text_of(arguments, "mime_type"),
-        shapes.optional_text(arguments, "original_filename", _PATH_MAX),
+        shapes.checked_text(arguments["mime_type"], "/mime_type"),
+        None if name is None else shapes.checked_text(name, "/original_filename", _PATH_MAX),
     )
     done = await ingest_file(
         canon,
@@ -116,12 +119,13 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     other = None
-    if arguments.get("source_material_id") is not None:
-        wanted = shapes.source_of(arguments, "source_material_id")
+    if (named := arguments.get("source_material_id")) is not None:
+        wanted = shapes.source_id_in(named, "/source_material_id")
         other = (await require(canon, within_account(caller), Source, wanted)).id
     properties = _properties(arguments)
-    file = await read_local(canon, shapes.text_of(arguments, "file_path", _PATH_MAX))
-    bucket = shapes.text_of(arguments, "bucket")
+    path = shapes.checked_text(arguments["file_path"], "/file_path", _PATH_MAX)
+    file = await read_local(canon, path)
+    bucket = shapes.checked_text(arguments["bucket"], "/bucket")
     if properties is None:
         done = await ingest_file(canon, caller, account, file, bucket=bucket)
     else:
@@ -164,7 +168,8 @@ def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
 async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     config = arguments["interpretation_config"]
-    done = await reinterpret_source(canon, caller, account, shapes.source_of(arguments), config)
+    source_id = shapes.source_id_in(arguments["source_id"], "/source_id")
+    done = await reinterpret_source(canon, caller, account, source_id, config)
     warnings = done.recorded.warnings if done.recorded else ()
     return {
         **(shapes.RUN(done.run) if done.run else {}),
@@ -175,7 +180,7 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    path = shapes.text_of(arguments, "file_path", _PATH_MAX)
+    path = shapes.checked_text(arguments["file_path"], "/file_path", _PATH_MAX)
     seconds = int(arguments["expires_in"])
     return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
 

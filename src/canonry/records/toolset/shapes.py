@@ -1,7 +1,8 @@
 """Shapes of arguments and replies of the truth toolset."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -9,13 +10,21 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
 from canonry.gateway.replies import OBJECT, WORD, Field, Shape
-from canonry.gateway.tables import FieldTable
-from canonry.gateway.tool import Arguments, File, Variables
+from canonry.gateway.tables import (
+    CallArguments,
+    FieldTable,
+    ReadValue,
+    composed,
+    filled,
+    read_arguments,
+)
+from canonry.gateway.tool import Arguments, File, Reply, Run, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.log.schemas.schemas import EntitySchema, FieldSpec
+from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.readmodels.timeline import TimelineEvent
+from canonry.records.domain.asking import Condition, Period
 from canonry.records.domain.assertions import KeyStatus
 from canonry.records.domain.shown import shown_by
 from canonry.records.toolset.contract import shape_of
@@ -176,63 +185,42 @@ _COMPACT: Final = re.compile(r"([+-]\d\d)(\d\d)$", re.ASCII)
 _MINUTES: Final = re.compile(r"(T\d\d:\d\d)(?=Z|[+-]|$)", re.ASCII)
 
 
-def entity_of(arguments: Arguments, name: str = "entity_id") -> str:
-    """Read an entity id as a UUID.
-
-    Raises:
-        InvalidInput: `entity-id.malformed`.
-    """
-    return entity_id_in(arguments[name], f"/{name}")
-
-
-def source_of(arguments: Arguments, name: str = "source_id") -> str:
-    """Read a source id.
+def source_id_in(text: str, path: str) -> str:
+    """Return the source id in a text.
 
     Raises:
         InvalidInput: `source-id.malformed`.
     """
-    given = str(arguments[name]).strip()
+    given = text.strip()
     if not is_uuid(given):
-        message = f"/{name} must be a source id, which is a UUID with hyphens."
-        raise InvalidInput("source-id.malformed", message, path=f"/{name}")
+        message = f"{path} must be a source id, which is a UUID with hyphens."
+        raise InvalidInput("source-id.malformed", message, path=path)
     return given.lower()
 
 
-def text_of(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str:
-    """Read a text that is neither empty nor too long.
+def checked_text(value: str, path: str, maximum: int = NAME_MAX) -> str:
+    """Return the text if it is neither empty nor too long.
 
     Raises:
         InvalidInput: `text.empty` or `text.too-long`.
     """
-    value = str(arguments[name])
     if not value.strip():
-        raise InvalidInput("text.empty", f"/{name} is empty. Write a text.", path=f"/{name}")
+        raise InvalidInput("text.empty", f"{path} is empty. Write a text.", path=path)
     if len(value) > maximum:
-        message = f"/{name} has {len(value)} characters; the limit is {maximum}."
-        raise InvalidInput("text.too-long", message, path=f"/{name}", limit=maximum)
+        message = f"{path} has {len(value)} characters; the limit is {maximum}."
+        raise InvalidInput("text.too-long", message, path=path, limit=maximum)
     return value
 
 
-def optional_text(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> str | None:
-    """Read an optional text."""
-    return None if arguments.get(name) is None else text_of(arguments, name, maximum)
+def moment_in(value: str, path: str, *, end_of_day: bool = False) -> Instant:
+    """Return the instant in an ISO 8601 text; without an offset it is UTC.
 
-
-def moment_of(
-    arguments: Arguments, name: str, *, end_of_day: bool = False, inside: str = ""
-) -> Instant | None:
-    """Read an optional instant in ISO 8601; without an offset it is UTC.
-
-    A date alone is its beginning, or its last microsecond with `end_of_day`. `inside` is the path
-    of nested arguments.
+    A date alone is its beginning, or its last microsecond with `end_of_day`.
 
     Raises:
         InvalidInput: `time.malformed`.
     """
-    value = arguments.get(name)
-    if value is None:
-        return None
-    text = str(value).strip()
+    text = value.strip()
     if _DAY.fullmatch(text):
         text += "T23:59:59.999999Z" if end_of_day else "T00:00:00Z"
     else:
@@ -240,20 +228,64 @@ def moment_of(
         text = _COMPACT.sub(r"\1:\2", text) if "T" in text else text
         text = _MINUTES.sub(r"\1:00", text)
         text += "" if _OFFSET.search(text) else "Z"
-    return parse_instant(text, path=f"{inside}/{name}")
+    return parse_instant(text, path=path)
 
 
-def page_of(arguments: Arguments) -> Mapping[str, Any]:
-    """Read `limit` and `offset` of a page.
+def _offset(value: float, path: str, _: CallArguments) -> int:
+    if value > _COUNTED_MAX:
+        message = f"{path} is {int(value)}; it must be at most {_COUNTED_MAX}."
+        raise InvalidInput("number.too-large", message, path=path, limit=_COUNTED_MAX)
+    return int(value)
 
-    Raises:
-        InvalidInput: `number.too-large`, the offset exceeds the range of a store.
-    """
-    offset = int(arguments["offset"])
-    if offset > _COUNTED_MAX:
-        message = f"/offset is {offset}; it must be at most {_COUNTED_MAX}."
-        raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
-    return {"limit": int(arguments["limit"]), "offset": offset}
+
+def _conditions(value: Any, _path: str, _asking: CallArguments) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(
+            field=checked_text(each["field"], "/field"),
+            equals=each.get("equals"),
+            contains=None
+            if (part := each.get("contains")) is None
+            else (checked_text(part, "/contains", TEXT_MAX)),
+            low=each.get("from"),
+            high=each.get("to"),
+        )
+        for each in value or ()
+    )
+
+
+def _field_specs(value: Mapping[str, Any], _path: str, _asking: CallArguments) -> list[FieldSpec]:
+    return [
+        FieldSpec(
+            name=name,
+            type=FieldType(spec["type"]),
+            required=bool(spec.get("required", False)),
+            aliases=tuple(spec.get("aliases") or ()),
+            policy=spec.get("merge_policy") or "last_write",
+            event_type=spec.get("event_type"),
+        )
+        for name, spec in value.items()
+    ]
+
+
+READERS: Final[Mapping[str, ReadValue]] = {
+    "day_end": lambda value, path, _: moment_in(value, path, end_of_day=True),
+    "entity": lambda value, path, _: entity_id_in(value, path),
+    "field_specs": _field_specs,
+    "long": lambda value, path, _: checked_text(value, path, TEXT_MAX),
+    "moment": lambda value, path, _: moment_in(value, path),
+    "name": lambda value, path, _: checked_text(value, path),
+    "offset": _offset,
+    "period": lambda value, _path, _asking: Period(value),
+    "source": lambda value, path, _: source_id_in(value, path),
+    "whole": lambda value, _path, _asking: int(value),
+}
+DEFAULTING: Final[Mapping[str, ReadValue]] = {
+    "conditions": _conditions,
+    "mapping": lambda value, _path, _asking: value or {},
+    "reason": lambda value, path, _: "" if value is None else checked_text(value, path, TEXT_MAX),
+    "values": lambda value, _path, _asking: tuple(value or ()),
+}
+"""Readers that read missing arguments, too."""
 
 
 async def _source(canon: Canon, caller: Caller, variables: Variables) -> str:
@@ -272,6 +304,33 @@ def as_json(value: Any) -> str:
     return encode_json(value).decode()
 
 
-TABLE: Final = FieldTable(__package__)
+TABLE: Final = FieldTable(__package__, readers=READERS, defaulting=DEFAULTING)
 SOURCE_LINK: Final = TABLE.resource("source", _source)
 FILE: Final = TABLE.resource("file", _file)
+
+
+def reading_run(
+    name: str, operation: Callable[..., Awaitable[Any]], shown: Shape | None = None
+) -> Run:
+    """Return the run of a tool, whose arguments `tools.toml` reads.
+
+    `operation(canon, caller, ...)` takes them by the names of their parameters; a parameter that is
+    a dataclass is made of those that are its fields. `shown` makes the reply of its result.
+    """
+    readings = TABLE.readings(TABLE.tools[name]["takes"])
+    compose = composed(operation, readings, ("canon", "caller"))
+
+    @wraps(operation)  # `canonry tools` shows where this is
+    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        values = read_arguments(readings, CallArguments(arguments))
+        found = await operation(canon, caller, **compose(filled(readings, values)))
+        own = () if shown is None else shown.given
+        return shown(found, **{n: values[n] for n in own if n in values}) if shown else found
+
+    return run
+
+
+def runs_of(**operations: Any) -> dict[str, Run]:
+    """Return the runs of tools by name, each of an operation, or of a pair with its shape."""
+    told = {name: each if isinstance(each, tuple) else (each,) for name, each in operations.items()}
+    return {name: reading_run(name, *each) for name, each in told.items()}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import account_of, require_account
+from canonry.canon.session.lookup import account_of, entity_id_in, require_account
 from canonry.gateway.catalogue import ContractFile, beginning, brief, through
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
@@ -26,13 +26,13 @@ _TYPES_SHOWN: Final = 1_000
 
 async def _account(canon: Canon, caller: Caller, variables: Variables) -> str:
     account = require_account(caller, variables["user_id"])
-    asked = {"include_fields": False, "limit": _TYPES_SHOWN, "offset": 0}
-    types = await list_types(canon, caller, asked)
+    types = await list_types(canon, caller, limit=_TYPES_SHOWN)
     return as_json({"user_id": account.user_id, **types})
 
 
 async def _entity(canon: Canon, caller: Caller, variables: Variables) -> str:
-    return as_json(await get_snapshot(canon, caller, variables))
+    entity_id = entity_id_in(variables["entity_id"], "/entity_id")
+    return as_json(await get_snapshot(canon, caller, entity_id))
 
 
 async def _accounts(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:

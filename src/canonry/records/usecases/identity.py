@@ -483,7 +483,7 @@ async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]
 
 
 async def unmerge_records(
-    canon: Canon, caller: Caller, user_id: str | None, separated_id: str, *, reason: str
+    canon: Canon, caller: Caller, user_id: str | None, entity_id: str, *, reason: str
 ) -> Merged:
     """Undo a merge: separate the entity with those that had been merged into it before.
 
@@ -495,7 +495,7 @@ async def unmerge_records(
     account, inner = require_account(caller, user_id), within_account(caller)
 
     async def prepare(_: NewId) -> Change:
-        gone = await require_itself(canon, inner, separated_id)
+        gone = await require_itself(canon, inner, entity_id)
         if gone.merged_into is None:
             message = "This entity was not merged into another one. Name the one that was."
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
