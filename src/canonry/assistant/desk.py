@@ -18,6 +18,7 @@ from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import entity_id_behind
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.audience import EVERYBODY as ALL_READERS
 from canonry.values.audience import Audience, audience_in, character
 from canonry.values.calendars.declaring import spoken_as_said
@@ -26,6 +27,7 @@ from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupport
 from canonry.values.ids import SpaceId, SpaceKind, is_uuid
 from canonry.values.json_values import folded
 from canonry.values.moments import Instant, render_instant
+from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T", bound=Thing)
 PAGE_DEFAULT: Final = 10
@@ -65,13 +67,24 @@ class Desk:
         """Return the item that a text names, or that replies show by this text."""
         try:
             return await find_named(canon, self.caller, self.space.id, text, kinds, path=path)
-        except NotFound:
+        except NotFound as error:
             shown = await shown_as(self, canon, text, kinds)
             if not shown:
-                raise
+                raise await self._unknown(text, error) from error
         if len(shown) > 1:
             raise may_mean([f"{text} ({each.id})" for each in shown], path)
         return shown[0]
+
+    async def _unknown(self, text: str, error: NotFound) -> NotFound:
+        """Return the error for a name that matches nothing, or only a retracted entity."""
+        level, here = CanonLevel.RETCONNED, frozenset((self.space.id,))
+        query = EntityQuery(spaces=here, level=level, name_pattern=text.strip())
+        found = (await self.canon.state.entities(query)).items
+        gone = [one.id for one in found if folded(text.strip()) in one.known_as]
+        for one in (await self.canon.seen_by(self.caller).things(gone[-1:])).values():
+            message = f"{error.details['path']} {text!r} was retracted; why of={one.id} tells more."
+            return NotFound(error.code, message, path=error.details["path"])
+        return error
 
     async def entity(self, text: str, *, path: str) -> Entity:
         """Return the entity that a text names in this space."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.desk import Desk
 from canonry.assistant.rows import Row, cut, filled, rows_of
-from canonry.canon.judging.gates.statements import UNORDERED
+from canonry.canon.judging.gates.statements import CIRCLE, UNORDERED
 from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.what_holds import is_current
 from canonry.log.items.proposals import Ask
@@ -14,15 +14,18 @@ from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.json_values import folded
 
-_TOLD: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says that ")
+_TOLD: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
+_TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _AGAINST: Final = ("against", "perhaps_against")
 _SETTLE: Final = (
-    'To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
+    '{2}To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
     'reject retracts this one; waive, other="{1}", keeps both.'
 )
 _KEEP: Final = (
-    'Both may be true. To settle it in one call with a reason: decide accept, of=["{0}"], or '
+    '{2}Both may be true. To settle it in one call with a reason: decide accept, of=["{0}"], or '
     'waive, other="{1}", keeps both; reject retracts this one.'
 )
 
@@ -76,19 +79,39 @@ async def with_sayers(desk: Desk, reply: Row) -> Row:
     said = await who_said(desk, ids) if ids else {}
 
     def named(text: str) -> str:
-        return _TOLD.sub(lambda e: f"{said[e[1]]} says that " if said.get(e[1]) else e[0], text)
+        return _TOLD.sub(lambda e: _sayer(said.get(e[1], ""), text[e.end() :]), text)
 
     for row in (*rows, *others):
         if by := said.get(str(own.get(id(row), row.get("id")))):
             row["said_by"] = by
     reply = _changed(reply, named)
-    if unsettled := [row for row in rows if row.get("perhaps_against") or _is_possible(row)]:
-        others = disputed[id(unsettled[0])]
+    unsettled = [row for row in rows if row.get("perhaps_against") or _is_possible(row)]
+    hints = []
+    for row in unsettled[:5]:
+        others = disputed[id(row)]
         excluded = next((one for one in others if is_dispute(one["because"])), None)
-        other = (excluded or others[0])["id"]
-        hint = (_SETTLE if excluded else _KEEP).format(own[id(unsettled[0])], other)
-        reply["hint"] = " ".join(filter(None, (hint, reply.get("hint"))))
+        about = f'"{row.get("says") or row.get("claim")}": ' if len(unsettled) > 1 else ""
+        form = _SETTLE if excluded else _KEEP
+        hints.append(form.format(own[id(row)], (excluded or others[0])["id"], about))
+    reply |= filled({"hint": " ".join(filter(None, (*hints, reply.get("hint"))))})
+    if "note" in reply:
+        reply["note"] = await _with_words(desk, reply["note"])
     return reply
+
+
+async def _with_words(desk: Desk, note: str) -> str:
+    """Return a sentence with the words of items in place of their ids."""
+    note = re.sub(rf" \({_ID.pattern}\)", "", note)
+    note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
+    found = (await desk.canon.seen_by(desk.caller).things(_ID.findall(note))).values()
+    words = {row["id"]: row.get("says") or row.get("name") for row in await rows_of(desk, found)}
+    return _ID.sub(lambda one: f'"{words.get(one[0]) or one[0]}"', note)
+
+
+def _sayer(by: str, statement: str) -> str:
+    """Return who said a statement, or nothing if the quoted words are the statement itself."""
+    same = folded(statement.replace("_", " ")).startswith(folded(by.strip('".')))
+    return "" if same else f"{by} says: "
 
 
 def _told_against(row: Row) -> list[Row]:
@@ -135,7 +158,9 @@ async def disputes_of(desk: Desk, ids: Collection[str]) -> Mapping[str, list[Row
     )
     found = (await desk.canon.documents.proposals(query)).items if ids else ()
     decided = [(one, one.decision.made) for one in found if one.decision is not None]
-    pairs = [(own, d.id) for one, made in decided for own in made for d in one.doubts]
+    # Two items of a circle do not contradict each other.
+    doubts = {one.id: [d.id for d in one.doubts if CIRCLE not in d.reason] for one in found}
+    pairs = [(own, i) for one, made in decided for own in made for i in doubts[one.id]]
     against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
     said = await who_said(desk, [other for _, other in against])
     things = await desk.canon.seen_by(desk.caller).things(said)

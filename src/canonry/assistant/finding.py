@@ -12,7 +12,7 @@ from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
 from canonry.assistant.disputing import disputes_of
 from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted, later_told
 from canonry.assistant.reviewing import WAITING
-from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, row_of, rows_of
+from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, newer_than, row_of, rows_of
 from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
 from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.proposals import list_proposals
@@ -458,6 +458,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
     also = [name for name in entity.aliases if name != entity.name]
     some, others = _some(fields, page), _some(raw, page)
     row |= {"also_called": also, "fields": some, "raw_fields": others}
+    row |= {"superseded_by": (await newer_than(desk, (entity,))).get(entity.id, "")}
     if left := len(fields) + len(raw) - len(some) - len(others):
         row["fields_left"] = left
     row |= await _around(desk, entity, page)

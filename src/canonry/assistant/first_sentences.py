@@ -39,16 +39,18 @@ def _find(arguments: Arguments, reply: Row) -> str:
 
 def _get(_: Arguments, reply: Row) -> str:
     kind, name = reply["kind"], reply.get("name", "")
+    over = f" {reply['superseded_by']} supersedes it." if "superseded_by" in reply else ""
     match kind:
         case "entity":
             nouns = ("field", "fact", "relation")
             sizes = [len(reply.get(f"{n}s", ())) + reply.get(f"{n}s_left", 0) for n in nouns]
             parts = [counted(size, noun) for size, noun in zip(sizes, nouns, strict=True) if size]
             shown = f" with {listed(parts)}" if parts else ""
-            return f"{name} is known as {reply.get('type', 'entity')}{shown}.{later_told(reply)}"
+            told = f"{shown}.{over}{later_told(reply)}"
+            return f"{name} is known as {reply.get('type', 'entity')}{told}"
         case "scene" | "document":
             parts = [counted(reply["total"], "turn" if kind == "scene" else "passage")]
-            return f"The {kind} {name!r} has {parts[0]}."
+            return f"The {kind} {name!r} has {parts[0]}.{over}"
         case _:
             return f"This {kind} {_state(reply)}."
 

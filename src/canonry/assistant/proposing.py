@@ -27,31 +27,38 @@ from canonry.assistant.claims import (
 from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, PRIVATE, Desk, checked, desk_of, is_owner
 from canonry.assistant.disputing import with_sayers
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
-from canonry.assistant.rows import Row, cut, filled
+from canonry.assistant.rows import Row, cut, filled, successions_in
 from canonry.assistant.tools import canon_tool
+from canonry.assistant.undoing import what_items_say
 from canonry.assistant.upkeep import accept_upkeep, ask_upkeep, require_possible
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.proposals import dependency_accepted
-from canonry.canon.judging.gates.statements import statement_negated
+from canonry.canon.judging.gates.statements import SUPERSEDED, statement_negated
 from canonry.canon.judging.gates.states import entity_known
 from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, made_before
+from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import SAID_TITLE, QuotedWords, keep_words
+from canonry.canon.session.what_holds import is_current
 from canonry.gateway.tool import Arguments, Reply
+from canonry.language.reading.tokens import language
+from canonry.language.texts.stems import is_part_of, words_of_name
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade, Proposal, ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.items.sources import Source
 from canonry.log.observing import ids_in
+from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import EVERYBODY, Audience, audience_in, covers, narrowest
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.json_values import encode_json, folded
-from canonry.values.provenance import Authority, Evidence, EvidenceKind
+from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 
 _NAMED_MAX: Final = 3
 """The number of pieces of evidence that a hint names."""
@@ -186,11 +193,12 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     claims = [claim_by_kind(each) for each in arguments["claims"]]
     for n, claim in enumerate(claims):
         require_members(claim, n)
+    await _name_documents(desk, claims)
     judge = _claim_in_account if desk.is_account else _proposing_told
     while True:  # each turn adds an entity for a document that claims name as one
         try:
             reply = await with_sayers(desk, await judge(desk, claims, arguments))
-            return {"note": reply.get("note") or _accepted(reply), **reply}
+            return await _in_words(desk, reply, len(arguments["claims"]))
         except (NotFound, InvalidInput) as error:
             found = await _document_meant(desk, claims, error)
             if found is None or len(claims) > len(arguments["claims"]) + _NAMED_MAX:
@@ -199,11 +207,16 @@ async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
             claims[-1]["evidence"] = [found.id]
 
 
-def _accepted(reply: Row) -> str:
-    """Return the sentence that says what became of the claims, if there is nothing else to tell."""
+async def _in_words(desk: Desk, reply: Row, asked: int) -> Row:
+    """Return the reply about the caller's own claims, with a sentence on what became of them."""
+    verdicts, added = reply["verdicts"][:asked], reply["verdicts"][asked:]
+    good = sum(row["verdict"] == "accepted" for row in verdicts)
     done = "Would accept" if reply.get("written") is False else "Accepted"
-    good = sum(row["verdict"] == "accepted" for row in reply["verdicts"])
-    return f"{done} {good} of {reply['of']}."
+    note = reply.get("note") or f"{done} {good} of {asked}."
+    note += f" Added as documents: {', '.join(row['claim'] for row in added)}." if added else ""
+    note += await _doubtful(desk, [row["id"] for row in verdicts if "id" in row])
+    counts = {"accepted": good, "of": asked, "verdicts": verdicts}
+    return {"note": note} | reply | {"note": note} | counts
 
 
 async def _document_meant(
@@ -222,6 +235,41 @@ async def _document_meant(
         return None
     known = {folded(each["name"]) for each in claims if each["kind"] == "entity"}
     return thing if isinstance(thing, Source) and folded(thing.title) not in known else None
+
+
+async def _name_documents(desk: Desk, claims: Sequence[dict[str, Any]]) -> None:
+    """Link a claim that says which document supersedes which, so that what one says can end."""
+    verbs = language("en").verbs.items()
+    telling = [verb[:-1] for verb, rules in verbs if any(rule[0] in SUPERSEDED for rule in rules)]
+    for claim in (one for one in claims if one["kind"] == "fact" and "about" not in one):
+        says = claim["says"].casefold()
+        documents = await _documents(desk) if any(verb in says for verb in telling) else ()
+        titles = [one.title for one in documents if one.title]
+        named = [each for each in titles if is_part_of(words_of_name(each), words_of_name(says))]
+        claim.update({"about": named} if named else {})
+
+
+async def _doubtful(desk: Desk, made: Sequence[str]) -> str:
+    """Return which facts may no longer hold because new items supersede their documents."""
+    seen = desk.canon.seen_by(desk.caller)
+    old = [one.subject for e in (await seen.things(made)).values() for one in successions_in(e)]
+    titles = {folded(one.name) for one in (await seen.roots(old)).values()} if old else ()
+    gone = {one.id for one in await _documents(desk) if folded(one.title) in titles} if old else ()
+    if not gone:
+        return ""
+    asked = FactQuery(spaces=frozenset((desk.space.id,)), level=CanonLevel.CANON)
+    facts = [one for one in await newest_match(desk.canon.state.facts, asked) if is_current(one)]
+    cited = await seen.things({each.ref for one in facts for each in one.evidence})
+    of = {i: getattr(each, "source_id", i) for i, each in cited.items()}
+    resting = [
+        one for one in facts if one.evidence and {of.get(e.ref) for e in one.evidence} <= gone
+    ]
+    says = await what_items_say(desk, [one.id for one in resting])
+    return f" May no longer hold: {says}." if says else ""
+
+
+async def _documents(desk: Desk) -> Sequence[Source]:
+    return (await desk.canon.state.sources(desk.space.id, limit=PAGE_MAX, offset=0)).items
 
 
 _PLACE: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")

@@ -11,6 +11,7 @@ from canonry.assistant.spaces import desks_of, found_in, of_each
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import undo, what_items_say, withdrawal
 from canonry.assistant.upkeep import accept_upkeep
+from canonry.assistant.wording import DONE
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import Kept, change_audience
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on, waive_conflict
@@ -29,12 +30,12 @@ from canonry.canon.session.lookup import Account, require, require_all, within_a
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.gateway.tool import Arguments, Reply
-from canonry.log.entries import THING_KINDS
+from canonry.log.entries import THING_KINDS, Made
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Ask, Grade, Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import Source
+from canonry.log.items.sources import SnippetDraft, Source
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.notation.numbers import NOTATIONS
@@ -240,22 +241,6 @@ async def _decide(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {"note": row.get("note") or await _done(desk, verdict, row), "verdict": verdict, **row}
 
 
-_DONE: Final[Mapping[str, str]] = {
-    "judge": "Judged",
-    "accept": "Accepted",
-    "reject": "Rejected",
-    "waive": "Both stand",
-    "merge": "Merged into",
-    "separate": "Separated",
-    "split": "Split off",
-    "retcon": "Retracted",
-    "reveal": "Everybody knows",
-    "read": "Read",
-    "undo": "Undone",
-}
-"""The word for each verdict in the first sentence of a reply."""
-
-
 async def _done(desk: Desk, verdict: str, row: Row) -> str:
     """Return the sentence that says what a decision has done, and to which items."""
     rows = [row, *row.get("verdicts", ())]
@@ -266,7 +251,7 @@ async def _done(desk: Desk, verdict: str, row: Row) -> str:
     kept = await what_items_say(desk, [i for each in rows[1:] for i in each.get("kept", ())])
     first = f"Retracted: {fell}. " if fell else ""
     more = f" Both stand, for both may be true; the other one: {kept}." if kept else ""
-    return f"{first}{_DONE[verdict]}{f': {says}' if says else ''}.{more}"
+    return f"{first}{DONE[verdict]}{f': {says}' if says else ''}.{more}"
 
 
 async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
@@ -361,7 +346,8 @@ _TOLD_MAX: Final = 3
 
 _UNREAD: Final = (
     "{} recorded as said. Nothing is wrong with {}, but no other statement was compared with {}. "
-    "For that, name a subject, an attribute and a value, such as: Ana's eyes are green."
+    "Dreams, beliefs, rumours and conditions never are; of anything else, name a subject, an "
+    "attribute and a value, such as: Ana's eyes are green."
 )
 
 
@@ -558,7 +544,12 @@ async def _forget(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         message = f"{named} is the only evidence of: {says}. To forget both, decide {{}}"
         raise Conflict(error.code, message.format(encode_json(call).decode())) from error
     hint = _BRING_BACK.format(receipt.commit_id)
-    return {"note": f"Forgotten: {named}.", "id": receipt.commit_id, "hint": hint}
+    made = [each.thing for each in receipt.entries if isinstance(each, Made)]
+    quoted = [each.source_id for each in made if isinstance(each, SnippetDraft)]
+    others = [one for one in quoted if one not in {each.id for each in things}]
+    words = await what_items_say(desk, others)
+    also = f" The passage that tells it went with it, from: {words}." if words else ""
+    return {"note": f"Forgotten: {named}.{also}", "id": receipt.commit_id, "hint": hint}
 
 
 async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from canonry.canon.judging.contents import words_of_time
 from canonry.canon.judging.gates.proposals import dependency_accepted
+from canonry.canon.judging.gates.statements import SUPERSEDED
+from canonry.canon.judging.standing_statements import statement_of_relation
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import tags_then
@@ -23,6 +25,7 @@ from canonry.log.schemas.narrative import (
     DESCRIPTION,
     FRAGMENT_PREFIX,
     OWN_TYPE,
+    EntityType,
     own_type,
     policy_of,
 )
@@ -34,9 +37,11 @@ from canonry.recall.usecases.find_things import about
 from canonry.recall.usecases.search import relation_text
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
+from canonry.values.ids import EntityId
 from canonry.values.json_values import folded
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
+from canonry.values.statements import Statement, timeline_key
 
 if TYPE_CHECKING:
     from canonry.assistant.desk import Desk, Wanted
@@ -50,6 +55,8 @@ REPLY_BRIEF: Final = 3_600
 REPLY_FULL: Final = 24_000
 """The most bytes of rows in a reply. The cursor leads to the rest."""
 _PROPERTIES: Final = 8
+_DECIDED: Final = (EntityType.CONCEPT, EntityType.OBJECT)
+"""The types of decisions and of documents."""
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
 _TIMES: Final = {"from": "", "when": "", "until": "superseded_by", "said": "scene_id"}
@@ -99,6 +106,8 @@ async def rows_of(desk: "Desk", things: Iterable[Thing], *, full: bool = False) 
     related = (each for each in (*listed, *found.values()) if isinstance(each, Relation))
     told = await seen.things([i for each in related if (i := each.proposal_id)])
     rows = [row_of(each, names, found, full=full) for each in listed]
+    over = await newer_than(desk, listed)
+    rows = [row | filled({"superseded_by": over.get(row["id"])}) for row in rows]
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # only game masters see that an item is secret
             row["for"] = [_called(one, names) for one in audience]
@@ -173,6 +182,36 @@ def _called(reader: Reader, names: Names) -> str:
     """Return the reader in the form that `for` in a claim accepts."""
     found = names.get(_named_by(reader))
     return reader if found is None else found.name
+
+
+def successions_in(item: Thing) -> list[Statement]:
+    """Return what a fact or a relation says of which item supersedes which."""
+    said = item.statements if isinstance(item, Fact) else ()
+    if isinstance(item, Relation):
+        said = (statement_of_relation(item.rel_type, item.from_id, item.to_id),)
+    return [one for one in said if one.attribute in SUPERSEDED and one.held]
+
+
+async def newer_than(desk: "Desk", things: Sequence[Thing]) -> Mapping[str, str]:
+    """Return the names of what supersedes documents and decisions now, by the ids of these."""
+    state, space, seen = desk.canon.state, desk.space.id, desk.canon.seen_by(desk.caller)
+    decided = (e for e in things if isinstance(e, Entity) and e.entity_type in _DECIDED)
+    meant: list[tuple[EntityId, str]] = [(one.id, one.id) for one in decided]
+    for one in (each for each in things if isinstance(each, Source)):
+        named = [await state.entities_named(space, kind, one.title) for kind in _DECIDED]
+        meant += [(each.id, one.id) for found in named for each in found]
+    if not meant:
+        return {}
+    ids = frozenset(one for one, _ in meant)
+    ties = RelationQuery(entities=ids, current=True, limit=PAGE_MAX)
+    keys = {timeline_key(one, name): PAGE_MAX for one in ids for name in SUPERSEDED}
+    items: list[Thing] = [*(await state.relations(ties)).items]
+    items += await state.facts_framed(space, keys)
+    told = await seen.things([one.id for one in items if successions_in(one)])
+    held = [one for each in await desk.holding(told.values()) for one in successions_in(each)]
+    names = await seen.roots(str(one.value) for one in held)
+    new = {one.subject: names[str(one.value)].name for one in held if one.value in names}
+    return {own: new[one] for one, own in meant if one in new}
 
 
 def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:

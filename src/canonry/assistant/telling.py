@@ -207,7 +207,7 @@ def _note(names: Sequence[str], *, again: bool) -> Row:
     """Return the sentence that says what was recorded."""
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
     known = "Nothing new was recorded; known before" if again else "Recorded"
-    return {"note": f"{known}: {'; '.join(names[:_NAMED_MAX])}{more}."}
+    return {"note": f"{known}: {'; '.join(names[:_NAMED_MAX]).rstrip('.')}{more}."}
 
 
 def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ def canon_tool(
 _CLAIMED: Final = re.compile(r"/claims/(\d+)/(?:from|to|of|about|who|where)(?:/\d+)?")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _CALL_MAX: Final = 1_000
-"""The most characters of a corrected call in an error."""
+"""The most characters of the corrected calls in an error."""
 
 
 def _with_way(tool: str, run: Run) -> Run:
@@ -83,7 +83,7 @@ def _with_way(tool: str, run: Run) -> Run:
 
 
 def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryError:
-    """Add a corrected call: with the first candidate, or with a claim that adds the entity.
+    """Add a corrected call for each of the candidates, or one with a claim that adds the entity.
 
     Names that the same claim uses elsewhere are no candidates.
     """
@@ -99,13 +99,16 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
         message = f"{message.partition(' Did you mean')[0]}{guess} If it is new, add it in the same"
         message += f" call: {encode_json(new).decode()}, with its own type."
         call["claims"] = call["claims"] if near else [new, *call["claims"]]
+    calls = [call] if claimed else []
     if near:
-        found, names = _ID.search(near[0]), details.pop("names", ())
-        part[last] = names[0] if names else found[0] if found else near[0]
-        details["candidates"] = near
-        example = encode_json({str(last): part[last]}).decode()[1:-1]
-        message += f" For example: {example}." if found else ""
-    more = {"call": {"tool": tool, "arguments": call}} if claimed or near else {}
+        ids = ((found := _ID.search(one)) and found[0] for one in near)
+        names = details.pop("names", ()) or [i or one for i, one in zip(ids, near, strict=True)]
+        details["candidates"], calls = near, []
+        for name in names:
+            part[last] = name
+            calls.append(deepcopy(call))
+    made = [{"tool": tool, "arguments": each} for each in calls]
+    more = {"calls": made} if len(made) > 1 else {"call": made[0]} if made else {}
     sure = tool != "decide" or error.code != "name.unknown"
     more = more if sure and len(encode_json(more)) <= _CALL_MAX else {}
     return type(error)(error.code, message, **details, **more)

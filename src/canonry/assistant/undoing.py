@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 from canonry.assistant.desk import Desk
+from canonry.assistant.first_sentences import counted
 from canonry.assistant.rows import Row, filled, rows_of
 from canonry.canon.canonization.undo_call import undo_call
 from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
+from canonry.canon.session.snippets import SAID_ID
 from canonry.gateway.tool import Arguments
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
@@ -23,7 +25,7 @@ from canonry.values.observations import Observation, ObservationDraft
 
 _GONE: Final = (log.EntityRetconned, log.EventRetconned, log.RelationRetconned, log.FactRetconned)
 _BACK: Final = (log.FactResumed, log.RelationResumed, log.Restored)
-_WORDS: Final = {"turn": "turns", "snippet": "passages", "source": "documents", "scene": "scenes"}
+_WORDS: Final = {"turn": "turn", "snippet": "passage", "source": "document", "scene": "scene"}
 _TITLES: Final = ("title", "file_name")
 _NAMES: Final = ("properties.name", "properties.title")
 _NAMED: Final = 3
@@ -95,6 +97,7 @@ async def what_items_say(
     known = [found[one] for one in dict.fromkeys(ids) if one in found]
     shown = [e for e in known if not isinstance(e, Tombstone | Observation)]
     shown = [e for e in shown if not isinstance(e, Proposal | Snippet)] or shown
+    shown = [e for e in shown if getattr(e, "doc_id", "") != SAID_ID] or shown
     rows = await rows_of(desk, shown)
     texts = [str(row.get("name") or row.get("says", "")).rstrip(".") for row in rows]
     for n, row in enumerate(rows if tagged else ()):
@@ -102,7 +105,7 @@ async def what_items_say(
     gone = [one for one in known if isinstance(one, Tombstone)]
     texts += [_title(drafts.get(one.id)) for one in gone]
     words = Counter(one.was for one in gone)
-    texts += [f"{_WORDS[was]}: {count}" for was, count in words.items() if was in _WORDS]
+    texts += [counted(count, _WORDS[was]) for was, count in words.items() if was in _WORDS]
     texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
     return "; ".join(texts[:_NAMED]) + more

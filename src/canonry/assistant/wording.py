@@ -16,6 +16,8 @@ _GAMES: Final = frozenset(_TABLE["games"].split())
 VALUES: Final[Mapping[str, str]] = _TABLE["values"]
 """Values of members in games, with those of other spaces."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
+DONE: Final[Mapping[str, str]] = _TABLE["done"]
+"""The word for each verdict in the first sentence of a reply."""
 _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
 
 

@@ -54,7 +54,7 @@ async def test_what_overrules_with_a_time_ends_what_had_none_and_undoes_nothing(
 
     assert done["accepted"] == 1
     assert done["note"].startswith("Ends then: Harbour book ")
-    assert done["note"].endswith(f" says that {first}.")
+    assert done["note"].endswith(f" says: {first}.")
     for at, says in (("2024-06-01", first), ("2025-06-01", later)):
         found = (await desk.call("find", text="rent", kinds=["fact"], at=at))["found"]
         assert [row["says"] for row in found] == [says]

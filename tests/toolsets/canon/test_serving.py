@@ -70,7 +70,7 @@ async def test_n4_over_http_a_session_remembers_its_space_and_a_single_request_n
     if remembers:
         assert ["passages" in said(each) for each in told] == [True, False]
     else:
-        calls = [said(each)["error"]["details"]["call"] for each in told]
+        calls = said(told[0])["error"]["details"]["calls"]
         assert calls[0]["arguments"] == {"text": "A door creaks.", "space": "Saltmere"}
 
 

@@ -212,7 +212,8 @@ async def test_the_reply_says_first_what_was_taken_back_and_what_holds_again() -
     reply = await undo(desk)
 
     back = (
-        "Took back: Odo Brand located in Inn. Holds again: Odo Brand located in Marrow Lighthouse."
+        "Took back: Odo Brand located in Inn; 1 passage. "
+        "Holds again: Odo Brand located in Marrow Lighthouse."
     )
     assert next(iter(reply)) == "note"
     assert reply["note"] == back
@@ -292,7 +293,7 @@ async def test_a_document_told_again_after_an_undo_is_there_again() -> None:
     for _ in range(3):
         told = await desk.call("tell", title="Letter", text="The lighthouse is mine.")
         assert len(told["passages"]) == 1
-        assert "passages: 1" in (await undo(desk))["note"]
+        assert "1 passage" in (await undo(desk))["note"]
         found = await desk.call("find", text="lighthouse is mine", limit=20)
         assert not any("is mine" in str(one) for one in found["found"])
 
@@ -368,7 +369,7 @@ async def test_over_stdio_another_process_undoes_after_a_kill_and_two_undo_two_c
         async with anyio.create_task_group() as group:
             group.start_soon(undone, client)
             group.start_soon(undone, other)
-    assert sorted(told) == ["Took back: Ann.", "Took back: Bea."]
+    assert sorted(told) == ["Took back: Ann; 1 passage.", "Took back: Bea."]
     async with at_the_desk(tmp_path) as client:
         refused: Any = await client.call_tool("decide", {"verdict": "undo", "space": "Home"})
     assert "You have no call here" in refused.content[0].text

@@ -35,7 +35,7 @@ async def test_each_reply_about_a_dispute_says_who_said_what() -> None:
     item = await desk.call("get", of=API.format(150))
     other = await desk.call("get", of=API.format(100))
 
-    assert reply["note"].startswith(f"May stand against it: Wiki says that {API.format(100)}")
+    assert reply["note"].startswith(f"May stand against it: Wiki says: {API.format(100)}")
     (row,) = reply["verdicts"]
     assert (row["said_by"], row["against"][0]["said_by"]) == ("Runbook", "Wiki")
     (row,) = review["waiting"]
@@ -111,7 +111,8 @@ def _calls_in(reply: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for tool in ("propose", "decide"):
         for one in re.finditer(rf"{tool} (?={{)", text):
             yield tool, json.JSONDecoder().raw_decode(text[one.end() :])[0]
-    if call := reply.get("details", {}).get("call"):
+    details = reply.get("details", {})
+    for call in (*details.get("calls", ()), *filter(None, (details.get("call"),))):
         yield call["tool"], call["arguments"]
 
 

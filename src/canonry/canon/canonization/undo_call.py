@@ -23,7 +23,7 @@ from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.folding import ANY
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, Turn
-from canonry.log.items.sources import SourceDraft
+from canonry.log.items.sources import SnippetDraft, SourceDraft
 from canonry.log.observing import entry_audience, names_in
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, EntityId, NewId, SpaceId
@@ -176,7 +176,7 @@ class _Undoing:
                 made = {e.thing.id for e in judged if isinstance(e, log.Made)}
                 drafts = [one for one in drafts if one.id in made]
             entries += [e for entry in reversed(judged) for e in self._taken_back(entry)]
-            entries += [each async for each in self._withdrawn(drafts)]
+            entries += [each async for each in self._withdrawn(drafts, quoted=bool(entries))]
         if not entries:
             return ()
         self._require_free(told)
@@ -292,15 +292,19 @@ class _Undoing:
         elif thing is not None and not self._is_there(thing.id):
             yield resumed_item(thing, None, entry_audience(entry))
 
-    async def _withdrawn(self, drafts: Iterable[log.ThingDraft]) -> AsyncIterator[log.Entry]:
-        """Yield the entries that withdraw told words, and observations of known entities."""
+    async def _withdrawn(
+        self, drafts: Iterable[log.ThingDraft], *, quoted: bool
+    ) -> AsyncIterator[log.Entry]:
+        """Yield the entries that withdraw told or `quoted` words, and what is seen of entities."""
         tells = self.commits[0].tool == "tell"
         gone: list[str] = []
         said: list[ObservationDraft] = []
         for each in drafts:
             if isinstance(each, ObservationDraft):
                 said += [each] if each.entity_id not in self.made else []
-            elif tells or getattr(self.now[each.id], "status", "") is ProposalStatus.PENDING:
+                continue
+            waits = getattr(self.now[each.id], "status", "") is ProposalStatus.PENDING
+            if tells or waits or (quoted and isinstance(each, SnippetDraft)):
                 gone.append(each.id)
         turns = [self.now[one] for one in gone if isinstance(self.now[one], Turn)]
         gone += [each.id for each in said]

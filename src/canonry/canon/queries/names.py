@@ -117,7 +117,7 @@ def names_suggested(text: str, near: Sequence[str]) -> str:
     words = frozenset(folded(text).split())
     alike = [each for each in near if not words.isdisjoint(folded(each).split())]
     named = [*dict.fromkeys((*near[:1], *alike))][:_NEAR_MAX]
-    again = " Call again with one of these names." if len(named) > 1 else ""
+    again = " If you are not sure, ask; then call again with that name." if len(named) > 1 else ""
     return f" Did you mean {' or '.join(named)}?{again}" if named else ""
 
 
@@ -132,7 +132,7 @@ def may_mean(candidates: Sequence[str], path: str) -> InvalidInput:
     """Return the error for a name that matches several items."""
     named = ", ".join(candidates[:_NEAR_MAX])
     more = f" and {len(candidates) - _NEAR_MAX} more" if len(candidates) > _NEAR_MAX else ""
-    message = f"{path} matches {len(candidates)} items: {named}{more}. Name one of them by its id."
+    message = f"{path} matches {len(candidates)} items: {named}{more}. Ask which one; give its id."
     told = list(candidates[:CANDIDATES_MAX])
     return InvalidInput("name.ambiguous", message, path=path, candidates=told)
 

@@ -31,9 +31,10 @@ from canonry.canon.judging.standing_statements import (
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.language.reading.tokens import noun_of
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.items.entities import family_of
+from canonry.log.items.entities import family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal
+from canonry.log.items.sources import Source
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import Attribute, attribute
 from canonry.values.fields import Reference
@@ -58,6 +59,8 @@ CIRCLE: Final = "it closes a circle: "
 """The beginnings of reasons of objections that only warn."""
 UNORDERED: Final = "(nobody told which of the two is later)"
 """The end of a reason why two statements that exclude each other both stand."""
+SUPERSEDED: Final = ("superseded_by", "replaced_by")
+"""The attributes that tell which document, decision or version took over from one."""
 _GRAVITY: Final[Mapping[Weight, int]] = {
     Weight.CONTRADICTS: 3,
     Weight.SUPERSEDES: 2,
@@ -100,7 +103,7 @@ def objections_to(
         if _judged_elsewhere(content, standing) or not _meets(content, now, standing):
             continue
         for claim in said:
-            found = _objection(standing, claim, now, view, about=_about(content, view))
+            found = _objection(standing, claim, now, view, about=_about(content, view), by=by)
             if found and by and _is_order_unknown(found, standing, claim, by, view):
                 words = f"{POSSIBLE}{standing.words} {UNORDERED}"
                 found = replace(found, weight=Weight.WARNS, rationale=words, rivals=())
@@ -196,7 +199,10 @@ def ends_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation
             item.moment.at, until, thing.time_ref, thing.ends_at
         ):
             continue
-        met = (_objection(old, one.statement, item.moment, view, about=one.about) for one in own)
+        met = (
+            _objection(old, one.statement, item.moment, view, about=one.about, by=item)
+            for one in own
+        )
         if any(found is not None and found.weight is Weight.SUPERSEDES for found in met):
             yield thing
 
@@ -210,7 +216,8 @@ def _says_the_same(one: Fact | Relation, other: Fact | Relation) -> bool:
 
 def _ends(standing: Standing, heir: Standing, view: SliceView) -> bool:
     """Tell whether a later statement ends the one that stands, or cannot hold beside it."""
-    found = _objection(standing, heir.statement, heir.moment, view, about=heir.about)
+    met = heir.statement, heir.moment, view
+    found = _objection(standing, *met, about=heir.about, by=heir.thing)
     return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
 
 
@@ -268,7 +275,13 @@ _Effect: TypeAlias = tuple[Weight, str]
 
 
 def _objection(
-    standing: Standing, claim: Statement, now: Moment, view: SliceView, *, about: frozenset[str]
+    standing: Standing,
+    claim: Statement,
+    now: Moment,
+    view: SliceView,
+    *,
+    about: frozenset[str],
+    by: Proposal | Fact | Relation | None,
 ) -> Objection | None:
     held = standing.statement
     unnamed = held.subject.startswith(PHRASE) and held.subject == claim.subject
@@ -278,6 +291,8 @@ def _objection(
     held, claim, order = timed(held, said), timed(claim, now), order_of(now, said)
     held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
     found = _displaced(held, claim, order) or _left_behind(held, claim, order, view)
+    if by is not None and standing.thing is not None and order is not Order.EARLIER:
+        found = found or _revised(held, claim, standing.thing.evidence, by.evidence, view)
     found = found or _compared(held, claim, order, view)
     if found is None and _is_undated_again(held, claim, now, said):
         found = _compared(held, claim, Order.ONE, view)
@@ -339,6 +354,38 @@ def _is_of_group(held: Statement, left: Statement, entry: Attribute, view: Slice
     kind = group.shown_type.split()[-1] if group else str(left.value).removeprefix(PHRASE)
     jobs = {noun_of(one.removeprefix(PHRASE), "en") for one in attribute("employer").kinds}
     return f"{PHRASE}{thing.shown_type.split()[-1]}" in entry.kinds and noun_of(kind, "en") in jobs
+
+
+def _revised(
+    held: Statement,
+    claim: Statement,
+    old: Iterable[Evidence],
+    new: Iterable[Evidence],
+    view: SliceView,
+) -> _Effect | None:
+    """Find what a document says of a subject if one that supersedes it says something else."""
+    same = (held.subject, held.attribute) == (claim.subject, claim.attribute)
+    if not same or held.value == claim.value or not (held.held and claim.held):
+        return None
+    titles, before = _titles_in(new, view), _titles_in(old, view)
+    revised = titles and before and all(titles & _successors(each, view) for each in before)
+    return (Weight.SUPERSEDES, "its document supersedes the other one") if revised else None
+
+
+def _titles_in(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
+    """Return the titles of the documents that evidence cites."""
+    found = map(view.cited, sources_of(evidence, view))
+    return frozenset(normalised_name(one.title) for one in found if isinstance(one, Source))
+
+
+def _successors(title: str, view: SliceView) -> frozenset[str]:
+    """Return the names of what supersedes the document or the decision of a title."""
+    known = [one.id for one in view.named(frozenset({title}))]
+    asked = [Statement(subject=one, attribute=n, value=None) for one in known for n in SUPERSEDED]
+    found = [one.statement for one in standings_beside(asked, NOW, view)] if asked else []
+    held = [one for one in found if one.attribute in SUPERSEDED and one.held]
+    heirs = [entity_of(view, str(one.value)) for one in held]
+    return frozenset(name for each in heirs if each is not None for name in each.known_as)
 
 
 def _compared(held: Statement, claim: Statement, order: Order, view: SliceView) -> _Effect | None:
