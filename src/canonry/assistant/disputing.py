@@ -19,6 +19,7 @@ from canonry.values.json_values import folded
 _TOLD: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
 _TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_BESIDE: Final = re.compile(r" \([0-9a-f]{8}-[0-9a-f-]{27}\)")
 _AGAINST: Final = ("against", "perhaps_against")
 _SETTLE: Final = (
     '{2}To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
@@ -101,7 +102,7 @@ async def with_sayers(desk: Desk, reply: Row) -> Row:
 
 async def _with_words(desk: Desk, note: str) -> str:
     """Return a sentence with the words of items in place of their ids."""
-    note = re.sub(rf" \({_ID.pattern}\)", "", note)
+    note = _BESIDE.sub("", note)
     note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
     found = (await desk.canon.seen_by(desk.caller).things(_ID.findall(note))).values()
     words = {row["id"]: row.get("says") or row.get("name") for row in await rows_of(desk, found)}

@@ -110,6 +110,44 @@ async def test_a_document_is_an_end_of_a_relation_by_its_title() -> None:
     assert (await desk.call("propose", claims=claims, evidence="ADR-9"))["of"] == 1
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"kind": "relation", "from": "ADR-9", "type": "obsoletes", "to": "ADR-3"},
+        {"kind": "relation", "from": "ADR-3", "type": "replaced by", "to": "ADR-9"},
+        {"kind": "fact", "says": "ADR-9 replaces ADR-3."},
+        {"kind": "fact", "says": "ADR-3 was overturned by ADR-9."},
+    ],
+)
+async def test_what_a_superseded_document_said_ends_or_is_named(claim: dict[str, Any]) -> None:
+    desk = a_desk()
+    await desk.call("open", name="Platform")
+    for title, used in (("ADR-3", "Redpanda"), ("ADR-9", "Pulsar")):
+        await desk.call("tell", title=title, text=f"{title}. The pipeline uses {used}.")
+    said = ("The pipeline uses Redpanda.", "We decided against Kafka.")
+    claims = [{"kind": "fact", "says": each} for each in said]
+    await desk.call("propose", claims=claims, evidence="ADR-3")
+    new = {"kind": "fact", "says": "The pipeline uses Pulsar.", "when": "2024-11-30"}
+
+    reply = await desk.call("propose", claims=[claim, new], evidence="ADR-9")
+
+    assert reply["note"].startswith("Ended: ADR-3 says: The pipeline uses Redpanda. Added")
+    assert reply["note"].endswith("May no longer hold: We decided against Kafka.")
+    assert "ADR-9 supersedes it" in (await desk.call("get", of="ADR-3"))["note"]
+    assert "superseded_by" not in await desk.call("get", of="ADR-9")
+    back = await desk.call("decide", verdict="undo")
+    assert back["note"].endswith("Holds again: The pipeline uses Redpanda.")
+    assert "superseded_by" not in await desk.call("get", of="ADR-3")
+
+
+async def test_whoever_is_replaced_by_another_is_no_superseded_document() -> None:
+    desk = await a_town()
+    says = "Cy Marr replaces Ana Berg as captain."
+    await desk.call("propose", said=says, claims=[{"kind": "fact", "says": says}])
+
+    assert (await desk.call("get", of="Ana Berg")).keys().isdisjoint({"tags", "superseded_by"})
+
+
 @pytest.mark.parametrize("space", ["account", "Platform"])
 async def test_a_text_is_forgotten_by_its_title_and_brought_back(space: str) -> None:
     desk = a_desk()
