@@ -48,7 +48,7 @@ _IDS: Final[Mapping[str, Callable[[str], Any]]] = {
     "&": a_link_id,
     "@": _instant,
 }
-_INSIDE: Final = re.compile(r"\$\{([^}]+)\}")
+_INSIDE: Final = re.compile(r"\$\{([^{}]+)\}")
 _owner: Final = attrgetter("id", "entity_type", "members", "borne")
 _PORTS: Final = {
     "state": State,
