@@ -6,7 +6,6 @@ no deadline can end it.
 
 import re
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,9 @@ SUSPECT = 0.003
 """Seconds for so many characters from which on it is looked how the time grows: a hundred times
 what a linear pattern takes, a tenth of what a quadratic one does. No short text takes as long."""
 
+TOGETHER = 48
+"""So many texts are timed together; each is looked at where all together take too long for one."""
+
 DEAR = 0.03
 """So many seconds for so few characters are too many, however they grow."""
 
@@ -53,19 +55,35 @@ def patterns_of(path: Path) -> list[Found]:
 
 def superlinear(pattern: re.Pattern[Any], uses: tuple[str, ...]) -> str | None:
     """A use and a text by which a pattern takes more than linear time, if there is one."""
-    short = CLOSE if repeats_repetitions(pattern) else SHORT
-    for use, parts in product(uses, hard_texts(pattern)):
-        for length in (*short, LENGTH):
-            text = text_of(parts, length, pattern.pattern)
-            if cpu_seconds(use, pattern, text) > SUSPECT:
-                break
-        else:
-            continue
-        seconds = cpu_seconds(use, pattern, text, tries=3)
-        if seconds > SUSPECT and (
-            length < LENGTH or seconds > DEAR or grown(use, pattern, parts) > GROWTH_MAX * seconds
-        ):
-            return f"{use} over {parts!r}: {seconds * 1000:.0f} ms for {length} characters"
+    lengths = (*(CLOSE if repeats_repetitions(pattern) else SHORT), LENGTH)
+    hard = list(hard_texts(pattern))
+    for start in range(0, len(hard), TOGETHER):
+        group = hard[start : start + TOGETHER]
+        texts = [[text_of(parts, length, pattern.pattern) for parts in group] for length in lengths]
+        for use in uses:
+            if all(cpu_seconds(use, pattern, *some) <= SUSPECT for some in texts):
+                continue
+            for parts in group:
+                if (slow := superlinear_over(parts, use, pattern, lengths)) is not None:
+                    return slow
+    return None
+
+
+def superlinear_over(
+    parts: tuple[str, str, str], use: str, pattern: re.Pattern[Any], lengths: tuple[int, ...]
+) -> str | None:
+    """What is said of a pattern that takes more than linear time over a text of these parts."""
+    for length in lengths:
+        text = text_of(parts, length, pattern.pattern)
+        if cpu_seconds(use, pattern, text) > SUSPECT:
+            break
+    else:
+        return None
+    seconds = cpu_seconds(use, pattern, text, tries=3)
+    if seconds > SUSPECT and (
+        length < LENGTH or seconds > DEAR or grown(use, pattern, parts) > GROWTH_MAX * seconds
+    ):
+        return f"{use} over {parts!r}: {seconds * 1000:.0f} ms for {length} characters"
     return None
 
 
