@@ -37,7 +37,10 @@ class Raised:
 
 def raised_in(path: Path) -> Iterator[Raised]:
     """Every error with a code of its own that a module makes."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if not any(name in source for name in CLASSES):
+        return
+    tree = ast.parse(source)
     constants = {
         target.id: node.value
         for node in ast.walk(tree)
