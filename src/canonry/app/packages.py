@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from canonry.gateway.face import Face, load_attribute
 from canonry.values.data_files import read_toml
@@ -78,7 +77,7 @@ TOOLSETS: Final = {
     for name, target in brings.toolsets.items()
     if is_installed(package)
 }
-"""Name -> "module:attribute" of the toolset; `FACE` of the module is its introduction."""
+"""Name -> "package:attribute" of the toolset, whose introduction is in `face.toml` beside it."""
 
 
 def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
@@ -88,7 +87,7 @@ def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
         InvalidInput: `settings.unknown`.
         NotSupported: `package.missing`.
     """
-    return tuple(getattr(module, attribute) for module, attribute in _named(names))
+    return tuple(map(load_attribute, _named(names)))
 
 
 def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
@@ -98,10 +97,10 @@ def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
         InvalidInput: `settings.unknown`.
         NotSupported: `package.missing`.
     """
-    return tuple(module.FACE for module, _ in _named(names))
+    return tuple(Face.of(target.partition(":")[0]) for target in _named(names))
 
 
-def _named(names: Iterable[str]) -> Iterator[tuple[Any, str]]:
+def _named(names: Iterable[str]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if name not in TOOLSETS:
             for package, brings in PACKAGES.items():
@@ -112,5 +111,4 @@ def _named(names: Iterable[str]) -> Iterator[tuple[Any, str]]:
             guess = f"; did you mean {near[0]}?" if near else "."
             message = f"There is no toolset {name}. Toolsets: {known}{guess}"
             raise InvalidInput("settings.unknown", message, path="toolsets")
-        module, _, attribute = TOOLSETS[name].partition(":")
-        yield import_module(module), attribute
+        yield TOOLSETS[name]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Self
 
 from canonry.values.data_files import read_toml
@@ -24,8 +24,9 @@ class Face:
 
     @classmethod
     def of(cls, package: str) -> Self:
-        """Read it from `face.toml` of a package."""
-        return cls(**read_toml(package, "face.toml"))
+        """Read it from `face.toml` of a package, which is not imported."""
+        parent, _, folder = package.rpartition(".")
+        return cls(**read_toml(parent, f"{folder}/face.toml"))
 
     def published(self) -> Self:
         """Return it with the title of its contract, about the tools of the contract alone."""
@@ -39,8 +40,7 @@ class Face:
 
 def load_attribute(target: str) -> Any:
     """Import what "module:attribute" names."""
-    module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
+    return resolve_name(target)
 
 
 def lazily(package: str, *names: str) -> Callable[[str], object]:
@@ -52,7 +52,7 @@ def lazily(package: str, *names: str) -> Callable[[str], object]:
 
     def load(name: str) -> object:
         if name in names:
-            return getattr(import_module(f"{package}.toolset"), name)
+            return resolve_name(f"{package}.toolset:{name}")
         message = f"module {package!r} has no attribute {name!r}"
         raise AttributeError(message)
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.domain.rows import IDS_MAX
-from canonry.catalog.operator import FACE
 from canonry.catalog.usecases.rows import (
     StatusMove,
     move_catalog_entity,
@@ -14,6 +13,7 @@ from canonry.catalog.usecases.rows import (
     withdraw_catalog_relation,
 )
 from canonry.gateway.catalogue import ContractFile
+from canonry.gateway.face import Face
 from canonry.gateway.replies import (
     COUNT,
     INSTANT,
@@ -160,6 +160,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 _DIALECT: Final = DialectTable.of(__package__, numbers={InvalidInput: INVALID_PARAMS})
 
+FACE: Final = Face.of(__package__)
 OPERATOR: Final = Toolset(
     **FACE.told(),
     agent_types=ROLES,

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.catalog.toolset import FACE
 from canonry.catalog.toolset.contract import contract_tool, entries
 from canonry.catalog.usecases.rows import (
     list_items,
@@ -16,6 +15,7 @@ from canonry.catalog.usecases.rows import (
     search_catalog,
 )
 from canonry.gateway.catalogue import ContractFile, beginning
+from canonry.gateway.face import Face
 from canonry.gateway.replies import (
     INTEGER,
     INTERNAL_ERROR,
@@ -217,6 +217,7 @@ RESOURCES: Final = (
 )
 
 
+FACE: Final = Face.of(__package__)
 CATALOG: Final = Toolset(
     **FACE.told(),
     agent_types=ANYONE,

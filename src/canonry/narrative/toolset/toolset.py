@@ -3,10 +3,11 @@
 from typing import Final
 
 from canonry.gateway.catalogue import ContractFile, outlined
+from canonry.gateway.face import Face
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset
-from canonry.narrative.toolset import FACE, entities, scenes, search
+from canonry.narrative.toolset import entities, scenes, search
 from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types, make_tool
 from canonry.narrative.toolset.search import SHELVES
 from canonry.narrative.toolset.shapes import BATCH, TABLE
@@ -31,6 +32,7 @@ EXACT: Final[tuple[Tool, ...]] = (
 DIALECT: Final = DialectTable.of(__package__).flat
 """The six error codes of the contract, with their data."""
 
+FACE: Final = Face.of(__package__)
 NARRATIVE: Final = Toolset(
     **FACE.told(),
     agent_types=agent_types(),

@@ -9,10 +9,11 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require_account
 from canonry.gateway.catalogue import ContractFile, beginning, brief, through
+from canonry.gateway.face import Face
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import ANYONE, ErrorBody, Shelf, Shelved, Tool, Toolset, Variables
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.records.toolset import FACE, asking, entities, ingestion
+from canonry.records.toolset import asking, entities, ingestion
 from canonry.records.toolset.asking import list_types
 from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.records.toolset.entities import get_snapshot
@@ -139,6 +140,7 @@ def outlined(tool: Tool) -> Tool:
     return replace(tool, output_schema=outline)
 
 
+FACE: Final = Face.of(__package__)
 TRUTH: Final = Toolset(
     **FACE.told(),
     agent_types=ANYONE,

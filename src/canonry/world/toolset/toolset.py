@@ -15,6 +15,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import AuditLine, CallCounter
 from canonry.gateway.catalogue import ContractFile, eased
+from canonry.gateway.face import Face
 from canonry.gateway.limits import PublishedRate
 from canonry.gateway.replies import TEXT, DialectTable, Field, array, obj
 from canonry.gateway.tables import present_arguments
@@ -32,7 +33,7 @@ from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Item, Layer, 
 from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll
 from canonry.world.domain.narration.violations import POLICY_VERSION as NARRATION_POLICY
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset import FACE, views
+from canonry.world.toolset import views
 from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.shapes import (
     FOUND_MAX,
@@ -426,6 +427,7 @@ EXACT: Final[tuple[Tool, ...]] = (
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
+FACE: Final = Face.of(__package__)
 WORLD: Final = Toolset(
     **FACE.told(),
     agent_types=frozenset(published()["agentTypes"]),
