@@ -1,10 +1,12 @@
 """The context of one call of the default toolset: the caller and the space."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast
 
 from canonry.assistant.rows import shown_as
+from canonry.assistant.wording import KINDS
 from canonry.canon.canonization.undo_call import TOOLS
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
 from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, may_mean, valid_time
@@ -35,6 +37,7 @@ PAGE_MAX: Final = 50
 
 NAME_MAX: Final = 500
 _NAMED_MAX: Final = 50
+_MIDNIGHT: Final = re.compile(r"midnight|\b(?:00?:00|12 ?am)", re.IGNORECASE)
 _READERS: Final = {"gm": "gm", "owner": "gm", "everyone": "everyone"}
 
 
@@ -192,12 +195,18 @@ class Desk:
         return GREGORIAN if self.space.opened is None else calendar_of(self.space.opened)
 
     def spoken(self, instant: Instant, words: str | None = None, scene: Thing | None = None) -> str:
-        """Format a valid time as it was said in a scene, else as RFC 3339 or in the calendar."""
+        """Format a valid time as it was said in a scene, else as RFC 3339 or in the calendar.
+
+        The beginning of a day is a date, unless the words name midnight.
+        """
         start = scene_time(scene, self.calendar) if isinstance(scene, Scene) else None
         if words is not None and (said := spoken_as_said(instant, words, self.calendar, start)):
-            return said
+            return said.removeprefix("in ")
         own = self.calendar is not GREGORIAN
-        return spoken(instant, self.calendar) if own else render_instant(instant)
+        if own:
+            return spoken(instant, self.calendar)
+        whole = render_instant(instant)
+        return whole if _MIDNIGHT.search(words or "") else whole.removesuffix("T00:00:00Z")
 
     def require_judged(self, what: str) -> None:
         """Refuse a space that has no judged claims and is not the caller's account."""
@@ -230,16 +239,7 @@ class Desk:
             raise NotSupported("space.read-only", message, path="/space")
 
     def _kind(self) -> str:
-        return f'"{self.space.name}", {_KINDS[self.space.kind]}'
-
-
-_KINDS: Final = {
-    SpaceKind.ACCOUNT: "your own account",
-    SpaceKind.PROJECT: "a project of a catalog",
-    SpaceKind.MULTIVERSE: "a group of spaces",
-    SpaceKind.UNIVERSE: "a single space",
-    SpaceKind.WORLD: "a world",
-}
+        return f'"{self.space.name}", {KINDS[self.space.kind.value]}'
 
 
 async def desk_of(

@@ -7,9 +7,11 @@ from typing import Any, Final
 from canonry.assistant.desk import Desk
 from canonry.assistant.rows import Row, cut, filled, rows_of
 from canonry.canon.judging.gates.statements import CIRCLE, UNORDERED
+from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import SAID_ID
 from canonry.canon.session.what_holds import is_current
-from canonry.log.items.proposals import Ask
+from canonry.log.entries import Thing
+from canonry.log.items.proposals import Ask, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.ports.documents import ProposalQuery
@@ -150,6 +152,20 @@ def _changed(value: Any, how: Any) -> Any:
             return [_changed(each, how) for each in value]
         case _:
             return value
+
+
+async def refused_words(desk: Desk, things: Iterable[Thing]) -> frozenset[str]:
+    """Return the ids of the quotes that only refused claims cite."""
+    words = [each for each in things if isinstance(each, Snippet)]
+    sources = await desk.canon.seen_by(desk.caller).things({each.source_id for each in words})
+    said = {i for i, each in sources.items() if getattr(each, "doc_id", "") == SAID_ID}
+    if not (quoted := {each.id for each in words if each.source_id in said}):
+        return frozenset()
+    query = ProposalQuery(spaces=frozenset((desk.space.id,)), types=frozenset(ProposalType))
+    found = await newest_match(desk.canon.documents.proposals, query)
+    cited = [(e.status is ProposalStatus.REJECTED, one.ref) for e in found for one in e.evidence]
+    stands = {ref for is_refused, ref in cited if not is_refused}
+    return frozenset(ref for _, ref in cited if ref in quoted and ref not in stands)
 
 
 async def disputes_of(desk: Desk, ids: Collection[str]) -> Mapping[str, list[Row]]:

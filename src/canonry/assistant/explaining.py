@@ -1,22 +1,36 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
 from canonry.assistant.differences import differences_between
+from canonry.assistant.disputing import disputes_of, refused_words
 from canonry.assistant.finding import (
+    ASSERTED,
     THING,
     nothing_found,
+    of_kind,
     searched_by,
     searched_in,
     statements_of,
     without_repeats,
 )
 from canonry.assistant.first_sentences import NOTHING
-from canonry.assistant.rows import Names, Row, filled, fitted, kind_of, named_in, row_of, rows_of
+from canonry.assistant.rows import (
+    Names,
+    Row,
+    filled,
+    fitted,
+    former_names,
+    kind_of,
+    named_in,
+    properties_said,
+    row_of,
+    rows_of,
+)
 from canonry.assistant.spaces import desks_of, found_in, of_each, placed
 from canonry.assistant.tools import canon_tool
 from canonry.canon.commands.retcon_things import list_dependents
@@ -30,37 +44,43 @@ from canonry.canon.queries.explain import (
     list_changes,
     read_timeline,
 )
-from canonry.canon.queries.listings import query_asserted
 from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.snippets import SAID_TITLE
 from canonry.gateway.tool import Arguments, Noted, Reply
 from canonry.language.texts.stems import stems_of
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import (
+    AudienceChanged,
+    CallUndone,
     EntitiesMerged,
-    EntitiesUnmerged,
     Entry,
-    EvidenceLinked,
-    FactSuperseded,
     Made,
     ProposalDecided,
-    ProposalDeferred,
-    RelationEnded,
     Thing,
+    Withdrawn,
 )
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Axiom, Event, Fact, Relation
-from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import Memory, Scene
-from canonry.log.items.sources import Source
-from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
+from canonry.log.items.facts import Axiom, Event, Fact, FactDraft, Relation
+from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.log.items.scenes import Memory, Scene, Story, TurnDraft
+from canonry.log.items.sources import InterpretationRun, SnippetDraft, Source, SourceType
+from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX, STATE_TAGS
+from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
+from canonry.narrative.usecases.scenes import STORY
 from canonry.readmodels.passages import names_of
-from canonry.readmodels.ports.state import EventQuery, TimelineQuery
+from canonry.readmodels.ports.state import TimelineQuery
 from canonry.recall.domain.context import Section, fit, tokens_of
-from canonry.recall.usecases.find_things import FoundThings, ThingSearch, about, find_things
+from canonry.recall.usecases.find_things import (
+    FoundKind,
+    FoundThings,
+    ThingSearch,
+    about,
+    find_things,
+)
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
@@ -80,7 +100,7 @@ _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer 
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _A_CHANGE: Final = 360
 """The bytes of a reply for each change that `limit` asks for."""
-_ABOUT: Final = 4
+_ABOUT: Final = 8
 """The number of items of each kind that a row of `changes` lists."""
 
 
@@ -100,6 +120,7 @@ async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     ]
     row |= _judged(found)
     row |= {"audience": found.audience, "more_known_to": found.more_known_to}
+    row["disputed"] = (await disputes_of(desk, {found.thing.id})).get(found.thing.id)
     if (resting := await _resting(desk, thing)) is not None:
         row |= resting
     reply = filled({**placed(row, desk, desks), "hint": hint})
@@ -269,10 +290,11 @@ async def _dates(
     for event in found.items:
         named = {e.id: e for each in event.entries if (e := entities.get(each.entity_id))}
         if entity is None or entity.id in named:
+            told = [f"{e.name} ({properties_said(e, full=False)})" for e in named.values()]
             rows.append(
                 {
-                    "when": render_instant(event.instant),
-                    "says": event.event_type,
+                    "when": desk.spoken(event.instant),
+                    "says": f"{event.event_type}: {'; '.join(told)}",
                     "about": [each.name for each in named.values()],
                     "source": event.source_id,
                 }
@@ -341,8 +363,10 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     )
     found = await list_changes(canon, caller, query)
     seen = canon.seen_by(caller)
-    names = await seen.roots(i for each in found.things.values() for i in named_in(each))
-    rows = [_written(each, found.things, names) for each in found.written if each.entries]
+    around = await seen.things({i for each in found.things.values() for i in named_in(each)})
+    names = await seen.roots(i for i, each in around.items() if isinstance(each, Entity))
+    every = [_written(each, _what(each, found.things, names, around)) for each in found.written]
+    rows = [row for row in every if row["what"]]
     newest = query.after is None and query.since is None
     kept = _fitted(rows, page, newest=newest)
     cursor, left = found.cursor, found.left
@@ -370,81 +394,106 @@ def _since(text: str | None, canon: Canon) -> dict[str, Any]:
     return {"since": recorded_time(text, path="/since", now=canon.clock.now())}
 
 
-def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row:
+def _written(written: Written, what: Sequence[Row]) -> Row:
     commit = written.commit
     return {
         "at": commit.position,
         "when": render_instant(commit.recorded_at),
         "by": commit.actor.agent_id,
         "tool": commit.tool,
-        "what": _what(written.entries, things, names),
+        "what": what,
     }
 
 
-def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -> list[Row]:
+def _what(
+    written: Written, things: Mapping[str, Thing], names: Names, around: Mapping[str, Thing]
+) -> list[Row]:
     """Return a row for each item that changed; of each kind the first few: imports stay short.
 
-    A proposal has no row beside the item that it became.
+    A proposal has no row beside what it became, and a container none beside its contents.
     """
-    told: list[Row] = []
-    counts: dict[tuple[str, str], int] = {}
+    told: dict[tuple[str, str, str], Row] = {}
+    entries, every = written.entries, written.commit.entries
     made = {each.thing.id: each.thing for each in entries if isinstance(each, Made)}
+    again = [how_of(each) for each in every if isinstance(each, AudienceChanged | Withdrawn)]
+    again = ["restored" for each in every if isinstance(each, CallUndone)] or again
+    parts = {each.text for each in made.values() if isinstance(each, SnippetDraft | TurnDraft)}
+    stated = any(isinstance(each, FactDraft) for each in made.values())
     said = [e for e in made.values() if isinstance(e, ObservationDraft) and NAME in e.fields]
     called = {str(each.entity_id): each.fields[NAME] for each in reversed(said)}
     last = {ids_of(each)[0]: each for each in entries}
-    ruled = [each for each in entries if isinstance(each, ProposalDecided)]
-    became = {one.proposal_id for one in ruled if one.decision.canonical_id in last}
     for entry in entries:
         own = ids_of(entry)[0]
         thing, how = things[own], how_of(entry)
-        if own in became or (isinstance(thing, Proposal) and entry is not last[own]):
+        words = called.get(own) or says(thing, names, around)  # an entity by its name of then
+        ruling = thing.decision if isinstance(thing, Proposal) else None
+        if ruling and (entry is not last[own] or ruling.canonical_id in last):
             continue
-        words = called.get(own) or says(thing, names)  # an entity by its name of then
+        if _is_told_beside(thing, words, how, parts):
+            continue
+        if isinstance(entry, EntitiesMerged) and entry.merged in things:
+            words += f", with {says(things[entry.merged], names)}"
+        if isinstance(entry, Made) and again:
+            how = again[0]
         if isinstance(thing, Observation):
-            if thing.entity_id in made or thing.entity_id not in things:
-                continue  # the row of its entity covers it
-            fields = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in thing.fields)
-            thing, how = things[thing.entity_id], "said"
-            words = f"{says(thing, names)}: {fields}"
-        kind = kind_of(thing)
-        counts[how, kind] = counts.get((how, kind), 0) + 1
-        if counts[how, kind] <= _ABOUT:
-            told.append({"how": how, "kind": kind, "id": thing.id, "says": words})
-    told += [
-        {"how": how, "kind": kind, "says": f"{count - _ABOUT} more"}
-        for (how, kind), count in counts.items()
-        if count > _ABOUT
-    ]
-    return told
+            of = things.get(thing.entity_id)
+            is_state = stated and thing.fields.keys() == {STATE_TAGS}
+            if thing.entity_id in made or of is None or is_state:
+                continue  # the row of its entity or of its fact covers it
+            how, words = _observed(thing, says(of, names), of)
+            thing = of
+        row = {"how": how, "kind": kind_of(thing), "id": thing.id, "says": words}
+        told[how, row["kind"], thing.id] = row
+    counts = Counter((how, kind) for how, kind, _ in told)
+    few = {key: [row for (*one, _), row in told.items() if (*one,) == key] for key in counts}
+    shown = [row for row in told.values() if row in few[row["how"], row["kind"]][:_ABOUT]]
+    more = {key: count - _ABOUT for key, count in counts.items() if count > _ABOUT}
+    return [*shown, *({"how": h, "kind": k, "says": f"{n} more"} for (h, k), n in more.items())]
 
 
-def says(thing: Thing, names: Names) -> str:
+def _is_told_beside(thing: Thing, words: str, how: str, parts: Collection[str]) -> bool:
+    """Tell whether other rows tell all of an item: the parts of a container, what a claim did."""
+    match thing:
+        case Proposal():
+            done = thing.type is ProposalType.UPKEEP or thing.decision is None
+            return done and thing.status is ProposalStatus.ACCEPTED
+        case Scene():
+            return how == "changed" and bool(parts)
+        case Source() | Story():
+            own = thing.title == STORY or thing.title.startswith(SAID_TITLE)
+            return own or getattr(thing, "source_type", None) is SourceType.CORRECTION
+        case Entity():
+            return words in parts
+        case _:
+            return isinstance(thing, InterpretationRun | RegisteredSchema)
+
+
+def _observed(seen: Observation, name: str, entity: Thing) -> tuple[str, str]:
+    """Return what an observation did to an entity, with its earlier name if it got another one."""
+    told = {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()}
+    former = former_names(entity) if isinstance(entity, Entity) and [*told] == [NAME] else []
+    if former:
+        return "renamed", f"{name}, formerly {former[0]}"
+    text = ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in told.items())
+    return "said", f"{name}: {text}"[:_WORDS_MAX]
+
+
+def says(thing: Thing, names: Names, around: Mapping[str, Thing] | None = None) -> str:
     """Return an item in a few words."""
-    row = row_of(thing, names, {}, full=False)
+    row = row_of(thing, names, around or {}, full=False)
     silent = isinstance(thing, Scene | Memory)  # only their titles are shown
     return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(thing)
 
 
-def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
+def how_of(entry: Entry) -> str:
     """Return the effect of an entry in a word or two."""
     match entry:
-        case Made():
-            return "new"
         case ProposalDecided(decision=decision):
             return decision.status.value
-        case ProposalDeferred():
-            return "needs review"
-        case EntitiesMerged():
-            return "merged"
-        case EntitiesUnmerged():
-            return "separated"
-        case FactSuperseded() | RelationEnded():
-            return "ended"
-        case EvidenceLinked():
-            return "said again"
+        case AudienceChanged(audience=audience):
+            return "hidden" if audience else "revealed"
         case _:
-            name = type(entry).__name__
-            return "retconned" if name.endswith("Retconned") else "changed"
+            return str(_BRIEF["effects"].get(type(entry).__name__, "changed"))
 
 
 TOKENS: Final = 800
@@ -457,7 +506,7 @@ _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
 _BRIEF: Final = read_toml(__package__, "brief.toml")
-"""Headings, weights, and the sections of kinds. All other kinds are passages."""
+"""Headings, weights, the sections of kinds (others are passages), and the effects of entries."""
 
 
 async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -513,25 +562,32 @@ async def _sections(
         named = {stem for e in entities for name in names_of(e) for stem in stems_of(name)}
         found = [e for e in found if about(e) or named & {*stems_of(getattr(e, "text", ""))}]
     around = [e for each in entities if each is not entity for e in await _told_of(desk, each)]
+    if entity is not None and results and not any(map(about, found)):  # it asks for anything
+        every = [e for kind in ASSERTED for e in (await of_kind(desk, kind, limit=_FOUND))[0]]
+        around += filter(desk.canon.viewpoint.shows, every)
     every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
     telling = await without_repeats(desk, "", [(each, 0.0) for each in every])
+    refused = await refused_words(desk, (each for each, _ in telling))
+    against = await disputes_of(desk, {each.id for each, _ in telling})
+    called: set[tuple[str, str]] = set()
     sections: dict[str, list[str]] = {}
     for row in await rows_of(desk, (each for each, _ in telling)):
         bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
         if not silent or row.keys() & {"says", "tags"} or len(telling) == 1:
             name = _BRIEF["sections"].get(row["kind"], "passages")
-            sections.setdefault(name, []).append(_line(row))
+            now = {n: e for n, e in row.get("now_called", {}).items() if (name, n) not in called}
+            called |= {(name, former) for former in now}
+            more = {"refused": row["id"] in refused, "disputed": against.get(row["id"], ())}
+            sections.setdefault(name, []).append(_line({**row, "now_called": now, **more}))
     return sections
 
 
 async def _told_of(desk: Desk, entity: Entity, *, ended: bool = False) -> list[Thing]:
     """Return the statements and events of an entity; then those that `ended` at a known time."""
     facts, ties = await statements_of(desk, entity, ended=ended)
-    asked = EventQuery(level=CanonLevel.CANON, limit=_FOUND)
-    ids = {"universe_id": entity.space, "entity_id": entity.id}
-    events = await query_asserted(desk.canon, desk.caller, asked, **ids)
-    every: list[Thing] = [*reversed(facts), *ties, *events.items]
+    events, _ = await of_kind(desk, FoundKind.EVENT, entity, limit=_FOUND)
+    every: list[Thing] = [*reversed(facts), *ties, *events]
     shows = desk.canon.viewpoint.shows
     return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
 
@@ -557,7 +613,10 @@ def _line(row: Row) -> str:
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
     cited = "" if row["kind"] == "entity" else f" {{{row['id']}}}"
     few = f" (only for {', '.join(row['for'])})" if row.get("for") else ""
-    return f"{text}{since}{when}{where}{few}{cited}".replace("\n", " ")
+    now = "".join(f" ({one} is now {name})" for one, name in row.get("now_called", {}).items())
+    doubts = "".join(f' (may contradict "{one["says"]}")' for one in row.get("disputed", ()))
+    told = f"{text}{' (refused)' if row.get('refused') else ''}{doubts}{now}{since}{when}"
+    return f"{told}{where}{few}{cited}".replace("\n", " ")
 
 
 def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:

@@ -9,12 +9,29 @@ from typing import Any, Final
 from canonry.assistant import spaces
 from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
 from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
-from canonry.assistant.disputing import disputes_of
-from canonry.assistant.first_sentences import NOTHING, counted, kinds_counted, later_told
+from canonry.assistant.disputing import disputes_of, refused_words
+from canonry.assistant.first_sentences import (
+    NOTHING,
+    counted,
+    disputes_said,
+    kinds_counted,
+    later_told,
+)
 from canonry.assistant.reviewing import WAITING
-from canonry.assistant.rows import Row, cut, fields_of, filled, fitted, newer_than, row_of, rows_of
+from canonry.assistant.rows import (
+    Row,
+    cut,
+    fields_of,
+    filled,
+    fitted,
+    former_names,
+    newer_than,
+    row_of,
+    rows_of,
+)
 from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
 from canonry.assistant.tools import canon_tool
+from canonry.assistant.wording import NOTES, SEARCHED
 from canonry.canon.canonization.proposals import list_proposals
 from canonry.canon.queries.listings import (
     choose_space,
@@ -45,12 +62,7 @@ from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ranking import sought_in
 from canonry.recall.domain.questions import read_times
-from canonry.recall.usecases.find_passages import (
-    LOOK_MISSING,
-    MEANING_BEHIND,
-    MEANING_MISSING,
-    WORDS_MISSING,
-)
+from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
 from canonry.recall.usecases.find_things import FoundKind, FoundThings, ThingSearch, find_things
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.records import list_entities
@@ -97,7 +109,7 @@ async def looked_for(
         reply["more"] = MORE
     reply |= await _said_of(desks[0], text, reply["found"], results)
     if later := await _first_told_later(desks[0], text, [thing for _, thing in found]):
-        reply["not_told_then"] = later
+        reply["later"] = later
         reply["note"] += later_told(reply)
     return reply
 
@@ -109,26 +121,20 @@ async def _said_of(
     ended = sum(each.ended for each in results)
     left_out = f"{counted(ended, 'item')} that ended"
     if not rows and ended:
-        return {"note": f"Nothing that holds now answers, only {left_out}.", "hint": _BEFORE}
+        return {
+            "note": f"Nothing that holds now answers, only {left_out}.",
+            "hint": NOTES["before"],
+        }
     if not rows:
         return {"note": nothing_found(desk, results), "hint": await _elsewhere(desk)}
     if not _is_answered(text, rows):
-        return {"note": _UNANSWERED}
+        return {"note": NOTES["unanswered"]}
     found = f"Found {kinds_counted(rows)}"
     found = f"{found}, without {left_out}." if ended else f"{found}."
-    doubts = {
-        frozenset((row["id"], one["id"])): f' "{row["says"]}" may contradict "{one["says"]}"'
-        for row in rows
-        for one in row.get("disputed", ())
-    }
-    return {"note": found + "".join(doubts.values())}
-
-
-_UNANSWERED: Final = (
-    "No row has all the words of the question. If none of them answers it, nothing is known about"
-    " it here."
-)
-_BEFORE: Final = "To see what held before, call timeline, or find with `at`."
+    asked = {*asked_stems(text)}
+    has = {row["id"]: len(asked & {*stems_of(str(row.get("says")))}) for row in rows}
+    best = [row for row in rows if has[row["id"]] == max(has.values())]
+    return {"note": found + disputes_said(best)}
 
 
 def _is_answered(text: str, rows: Sequence[Row]) -> bool:
@@ -176,7 +182,7 @@ async def first_told(desk: Desk, things: Sequence[Thing]) -> list[Row]:
         if begin is not None and begin > view.at.at and known.isdisjoint(names):
             first.append(one)
         known |= names
-    rows = await rows_of(replace(desk, canon=desk.canon.now), first[:_AROUND])
+    rows = await rows_of(replace(desk, canon=desk.canon.now), first[:_LATER])
     return [{name: row[name] for name in ("id", "says", "from")} for row in rows]
 
 
@@ -210,11 +216,13 @@ async def found_rows(
         if desk.is_account and text:
             said = await fields_saying(desk, text, [e for e in things if isinstance(e, Entity)])
         against = await disputes_of(desk, {each.id for each in things} if text else ())
+        refused = await refused_words(desk, things)
         for row in await rows_of(desk, things, full=page.full):
             told = f"{row.get('name')} {row.get('says')}"
             also = said.get(row["id"], {}).items()
             matched = {n: each for n, each in also if each not in told}
-            more = {"disputed": against.get(row["id"]), "matched": matched}
+            more: Row = {"disputed": against.get(row["id"]), "matched": matched}
+            more["refused"] = row["id"] in refused or None
             rows[row["id"]] = placed(filled({**row, **more}), desk, desks)
     return [rows[thing.id] for _, thing in found]
 
@@ -224,9 +232,17 @@ async def without_repeats(
 ) -> Sequence[tuple[Thing, float]]:
     """Return the found items without quotes that tell the same as found statements they support.
 
+    A record that is named by the words of a found passage is left out.
+
     A quote stays if the statements lack a word of the question that it has, or a third of its
     words. Otherwise they take its place.
     """
+    passages = {e.text.strip() for e, _ in found if isinstance(e, Snippet)}
+    records = [each for each, _ in found if isinstance(each, Entity)]
+    own: Mapping[str, set[str]] = {
+        e.id: {e.name, str(fields_of(e).get("content")).strip()} for e in records
+    }
+    found = [each for each in found if passages.isdisjoint(own.get(each[0].id, ()))]
     telling = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
     cited = {one.ref for each in telling for one in each.evidence}
     words = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
@@ -267,14 +283,8 @@ def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
     lacks = frozenset(degraded)
     if lacks >= {WORDS_MISSING, MEANING_MISSING}:
         return "names only"
-    if MEANING_MISSING in lacks:
-        return "words only"
-    if WORDS_MISSING in lacks:
-        return "meaning only"
-    if MEANING_BEHIND in lacks:
-        newest = f"the newest {behind} commits" if behind else "the newest commits"
-        return f"words, and meaning without {newest}"
-    return "without reranking" if LOOK_MISSING in lacks else ""
+    first = next((each for each in SEARCHED if each in lacks), "")
+    return str(SEARCHED.get(first, "")).format(f"{behind} commits" if behind else "commits")
 
 
 def searched_in(results: Sequence[FoundThings]) -> str:
@@ -294,8 +304,9 @@ async def _elsewhere(desk: Desk) -> str:
 
 _PROPERTIES: Final = 12
 _EACH: Final = 500
-_AROUND: Final = 5
-"""Facts and relations each that `get` shows with an entity; `full` shows four times as many."""
+_AROUND: Final = 20
+"""The least number of facts and relations each that `get` shows in `full` with an entity."""
+_LATER: Final = 5
 
 
 async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -326,7 +337,8 @@ async def _listed(
     for desk, kind in product(desks, (each for each in FoundKind if each in kinds)):
         left = page.limit - len(things)
         asked = {"limit": max(left, 1), "offset": skip}
-        some, count = await _kind(desk, arguments, kind, entity, asked)
+        typed = _type_in(desk, arguments)
+        some, count = await of_kind(desk, kind, entity, typed, **asked)
         things += [(desk, each) for each in some[: max(left, 0)]]
         total, skip = total + count, max(0, skip - count)
     shown = [(desk, each) for desk, each in things if desk.canon.viewpoint.shows(each)]
@@ -342,28 +354,33 @@ async def _listed(
     return reply
 
 
-async def _kind(
-    desk: Desk, arguments: Arguments, kind: FoundKind, entity: Entity | None, asked: Any
+ASSERTED: Final[Mapping[FoundKind, tuple[Any, Mapping[str, Any]]]] = {
+    FoundKind.FACT: (FactQuery, {"level": CanonLevel.CANON}),
+    FoundKind.EVENT: (EventQuery, {"level": CanonLevel.CANON}),
+    FoundKind.RELATION: (RelationQuery, {"current": True}),
+}
+
+
+async def of_kind(
+    desk: Desk,
+    kind: FoundKind,
+    entity: Entity | None = None,
+    typed: str | None = None,
+    **asked: Any,
 ) -> tuple[Sequence[Thing], int]:
+    """Return a page of the items of a kind, of one entity or of all, and their number."""
     canon, caller, space = desk.canon, desk.caller, desk.space.id
     if desk.space.opened is None:
         return (), 0
     ids = {"universe_id": space, "entity_id": None if entity is None else entity.id}
-    level = CanonLevel.CANON
     page: Any
     match kind:
         case FoundKind.ENTITY:
-            typed = _type_in(desk, arguments)
-            about = EntityQuery(entity_type=typed, level=level, **asked)
+            about = EntityQuery(entity_type=typed, level=CanonLevel.CANON, **asked)
             page = await query_entities(canon, caller, about, universe_id=space)
-        case FoundKind.FACT:
-            facts = FactQuery(level=level, **asked)
-            page = await query_asserted(canon, caller, facts, **ids)
-        case FoundKind.EVENT:
-            page = await query_asserted(canon, caller, EventQuery(level=level, **asked), **ids)
-        case FoundKind.RELATION:
-            relations = RelationQuery(current=True, **asked)
-            page = await query_asserted(canon, caller, relations, **ids)
+        case FoundKind.FACT | FoundKind.EVENT | FoundKind.RELATION:
+            query, own = ASSERTED[kind]
+            page = await query_asserted(canon, caller, query(**own, **asked), **ids)
         case FoundKind.DOCUMENT:
             page = await query_sources(canon, caller, space, **asked)
         case FoundKind.PASSAGE if desk.space.told:
@@ -431,10 +448,7 @@ async def _inside(desk: Desk, things: Sequence[Thing], total: int, page: Wanted,
     for row in rows:
         row.pop("scene", None)
         row.pop("document", None)
-    reply = fitted(rows, page, total, name)
-    return {name: reply[name], "total": total} | (
-        {"next": reply["next"]} if "next" in reply else {}
-    )
+    return fitted(rows, page, total, name)
 
 
 async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
@@ -455,7 +469,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
     if not fields:  # a record of a later time
         row["name"] = called
     row["says"] = cut(entity.description if says is None else says, page.full)
-    also = [name for name in entity.aliases if name != entity.name]
+    also = entity.aliases or former_names(entity)
     some, others = _some(fields, page), _some(raw, page)
     row |= {"also_called": also, "fields": some, "raw_fields": others}
     row |= {"superseded_by": (await newer_than(desk, (entity,))).get(entity.id, "")}
@@ -492,29 +506,32 @@ async def statements_of(
     return sorted(told, key=lambda each: (each.position, each.statement)), ties.items
 
 
-def _short_row(row: Row) -> Row:
-    """Return the id, words and readers of a statement, and when a planned one begins."""
-    names = ("id", "says", "for", *(("from", "planned") if "planned" in row else ()))
-    return {name: row[name] for name in names if name in row}
+def _short_row(row: Row, entity: Entity) -> Row:
+    """Return the id, words and readers of a statement, and when a planned one begins.
+
+    The names of its entity are told once.
+    """
+    row["now_called"] = {n: e for n, e in row.get("now_called", {}).items() if e != entity.name}
+    names = ["id", "says", "now_called", "for", "disputed"]
+    names += ("from", "planned") if "planned" in row else ()
+    return filled({name: row[name] for name in names if name in row})
 
 
 async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
     """Return the current facts and relations of an entity."""
-    most = _AROUND * 4 if page.full else _AROUND
+    most = max(page.limit, _AROUND if page.full else 0)
     told, tied = await statements_of(desk, entity)
     rows = await rows_of(desk, (*told[-most:], *tied[-most:]))
-    brief = list(map(_short_row, rows))
+    against = await disputes_of(desk, {row["id"] for row in rows})
+    brief = [_short_row({**row, "disputed": against.get(row["id"])}, entity) for row in rows]
     shown = min(len(told), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
     over = {"facts_left": len(told) - shown, "relations_left": len(tied) - len(brief[shown:])}
     row |= {name: count for name, count in over.items() if count}
     now = desk.canon.now
     if now is not None and desk.canon.viewpoint.at is not None:
-        ids = {"universe_id": entity.space, "entity_id": entity.id}
-        asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
-        facts = await query_asserted(now, desk.caller, asked, **ids)
-        ties = await query_asserted(now, desk.caller, RelationQuery(limit=_EACH), **ids)
-        row["not_told_then"] = await first_told(desk, [*facts.items, *ties.items])
+        facts, ties = await statements_of(replace(desk, canon=now), entity, ended=True)
+        row["later"] = await first_told(desk, [*facts, *ties])
     left = len(told) + len(tied) - len(rows)
     if left > 0:
         row["hint"] = f"For {left} more facts and relations, call find with `about`."

@@ -52,14 +52,28 @@ def _get(_: Arguments, reply: Row) -> str:
             parts = [counted(reply["total"], "turn" if kind == "scene" else "passage")]
             return f"The {kind} {name!r} has {parts[0]}.{over}"
         case _:
-            return f"This {kind} {_state(reply)}."
+            return f"This {kind} {_state(reply)}.{disputes_said((reply,))}"
 
 
 def later_told(reply: Row) -> str:
     """Return a sentence on what was first told for a time after that of the read."""
-    rows: Sequence[Row] = reply.get("not_told_then", ())
-    told = [f"{row['says'].rstrip('.')} (from {row['from']})" for row in rows]
+    rows: Sequence[Row] = reply.get("later", ())
+    told = [f"{_bare(row)} (from {row['from']})" for row in rows]
     return f" Later: {'; '.join(told)}." if told else ""
+
+
+def disputes_said(rows: Sequence[Row]) -> str:
+    """Return a sentence for each two statements of which one may contradict the other."""
+    doubts = {
+        frozenset((row["id"], one["id"])): f' "{_bare(row)}" may contradict "{_bare(one)}".'
+        for row in rows
+        for one in row.get("disputed", ())
+    }
+    return "".join(doubts.values())
+
+
+def _bare(row: Row) -> str:
+    return str(row["says"]).rstrip(".")
 
 
 def _state(reply: Row) -> str:
@@ -80,7 +94,8 @@ def _why(_: Arguments, reply: Row) -> str:
     grounds = len(reply.get("because", ()))
     proof = counted(grounds, "piece") + " of evidence" if grounds else "no evidence"
     named = reply["name"] if reply["kind"] == "entity" else f"This {reply['kind']}"
-    return f"{named} {_state(reply)}; {proof} {'is' if grounds < 2 else 'are'} recorded for it."  # noqa: PLR2004
+    recorded = f"{proof} {'is' if grounds < 2 else 'are'} recorded for it"  # noqa: PLR2004
+    return f"{named} {_state(reply)}; {recorded}.{disputes_said((reply,))}"
 
 
 def _timeline(_: Arguments, reply: Row) -> str:

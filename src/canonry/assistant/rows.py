@@ -1,6 +1,7 @@
 """Rows of replies: items in a short form, with names in place of ids."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,10 +22,14 @@ from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.items.veils import audience_of
+from canonry.log.schemas.identity_keys import KEY_MARK
 from canonry.log.schemas.narrative import (
     DESCRIPTION,
     FRAGMENT_PREFIX,
+    NAME,
+    OTHER_NAMES,
     OWN_TYPE,
+    PROPERTY_PREFIX,
     EntityType,
     own_type,
     policy_of,
@@ -39,6 +44,7 @@ from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import EntityId
 from canonry.values.json_values import folded
+from canonry.values.merge import told_names
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
 from canonry.values.statements import Statement, timeline_key
@@ -61,6 +67,7 @@ _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
 _TIMES: Final = {"from": "", "when": "", "until": "superseded_by", "said": "scene_id"}
 """The times of a row, each with the member that leads to the item with its words."""
+_NAMED: Final = f"{KEY_MARK}name:"
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """Members of a proposal's content that hold one entity's id."""
 
@@ -245,7 +252,7 @@ def _said(  # noqa: PLR0911 - one case a kind
     """Return the members of a row that tell the item's content."""
     match thing:
         case Entity():
-            said = thing.description or _properties_said(thing, full)
+            said = thing.description or properties_said(thing, full)
             name, beside = party_of(thing)
             row: Row = {"name": name, "type": thing.shown_type, "tags": list(thing.state_tags)}
             return row | _cut(said, full) | filled({"fields": beside})
@@ -373,8 +380,34 @@ def _rests_on(proposal: Proposal) -> tuple[str, ...]:
 
 
 def _about(thing: Thing, names: Names) -> Row:
+    """Return the entities that an item is about, and the names of those with a former one in it."""
     ids = (thing.entity_id,) if isinstance(thing, Memory) else about(thing)
-    return {"about": [party_of(names[i])[0] for i in ids if i in names]}
+    known = [names[i] for i in ids if i in names]
+    text = str(getattr(thing, "statement", getattr(thing, "title", "")))
+    now = {
+        found[0]: each.name
+        for each in known
+        if folded(each.name) not in folded(text)
+        for former in former_names(each)
+        if (found := re.search(rf"\b{re.escape(former)}\b", text, re.IGNORECASE))
+    }
+    return {"about": [party_of(each)[0] for each in known], "now_called": now}
+
+
+def former_names(entity: Entity) -> list[str]:
+    """Return the names that an entity itself had before, the latest first; in any case of letters.
+
+    A record has them only if its name was corrected.
+    """
+    if entity.naming is None:
+        return [*told_names(entity.own[NAME])[1:]] if NAME in entity.own else []
+    said = entity.own.get(f"{PROPERTY_PREFIX}{NAME}", {}).values()
+    if not any(each.corrected for each in said):
+        return []
+    others = {folded(str(each)) for name in OTHER_NAMES for each in entity.properties.get(name, ())}
+    keys = (key.removeprefix(_NAMED) for key in entity.borne if key.startswith(_NAMED))
+    former = (key for key in keys if key not in {folded(entity.name), *others})
+    return [key.title() if entity.name.istitle() else key for key in former]
 
 
 _LINES: Final = frozenset({"transaction", "receipt"})
@@ -408,12 +441,13 @@ def fields_of(entity: Entity) -> dict[str, Any]:
     return {n: each for n, each in entity.properties.items() if n != OWN_TYPE or not typed}
 
 
-def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
-    given = properties_of(entity)
+def properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
+    """Return the description and the fields of an entity, without those that repeat its name."""
+    given = {n: each for n, each in properties_of(entity).items() if each != entity.name}
     told = given.pop(DESCRIPTION, None)
     some = list(given.items())[: None if full else _PROPERTIES]
-    said = f"{told}; " if isinstance(told, str) and told else ""
-    return said + ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
+    said = ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
+    return "; ".join(filter(None, (told if isinstance(told, str) else "", said)))
 
 
 def _standing(thing: Thing) -> Row:

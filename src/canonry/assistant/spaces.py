@@ -6,6 +6,7 @@ from typing import Any, Final
 from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, checked, desk_of, space_by_id, wanted
 from canonry.assistant.rows import Row, cut, filled, fitted
 from canonry.assistant.tools import canon_tool
+from canonry.assistant.wording import HOLDS
 from canonry.canon.commands.universes import create_universe, space_opened_by
 from canonry.canon.queries.listings import ChosenSpace, list_opened, list_spaces, spaces_held
 from canonry.canon.queries.names import AT, candidate, may_mean, no_match, title_of
@@ -19,14 +20,6 @@ from canonry.log.items.entities import Entity
 from canonry.values.errors import CanonryError, InvalidInput, NotFound, NotSupported
 from canonry.values.ids import SpaceDraft, SpaceKind
 from canonry.values.json_values import folded
-
-_HOLDS: Final = {
-    SpaceKind.UNIVERSE: "judged claims and scenes",
-    SpaceKind.WORLD: "an online world with judged claims and locations",
-    SpaceKind.MULTIVERSE: "other spaces",
-    SpaceKind.PROJECT: "a read-only catalog",
-    SpaceKind.ACCOUNT: "your own facts, documents and records",
-}
 
 
 async def _spaces(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -43,7 +36,7 @@ def row_of(space: ChosenSpace) -> Row:
     """Return a space as a row."""
     told = "" if space.opened is None else cut(space.opened.description, full=False)
     row: Row = {"kind": space.kind.value, "id": space.id, "name": space.name, "says": told}
-    row["holds"] = _HOLDS[space.kind] if space.opened is not None else "nothing yet"
+    row["holds"] = HOLDS[space.kind.value] if space.opened is not None else "nothing yet"
     return filled(row)
 
 

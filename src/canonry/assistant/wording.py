@@ -13,6 +13,8 @@ from canonry.values.ids import Space, SpaceKind
 
 _TABLE: Final = read_toml(__package__, "wording.toml")
 _GAMES: Final = frozenset(_TABLE["games"].split())
+NOTES, KINDS, HOLDS, SEARCHED = (_TABLE[e] for e in ("notes", "kinds", "holds", "searched"))
+"""Sentences of replies; by kind, what spaces are and hold; and how searches without a part ran."""
 VALUES: Final[Mapping[str, str]] = _TABLE["values"]
 """Values of members in games, with those of other spaces."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]

@@ -292,7 +292,7 @@ async def test_changes_go_on_from_a_cursor_or_an_instant() -> None:
     page = await desk.call("changes", since="0", limit=2)
 
     told = [(w["how"], w["kind"]) for each in since["changes"] for w in each["what"]]
-    assert told == [("new", "document"), ("new", "passage"), ("new", "fact")]
+    assert told == [("new", "passage"), ("new", "fact")]
     assert [each["at"] for each in today["changes"]] == [each["at"] for each in since["changes"]]
     assert page["left"] > 0
     assert page["hint"] == f"For the rest, call changes with since={page['cursor']}."
@@ -339,7 +339,7 @@ async def test_a_timeline_has_places_names_and_order() -> None:
 
     assert [row["says"] for row in rows] == ["Calm", "Storm"]
     assert rows[0]["about"] == ["Odo Brand", "Marrow Lighthouse"]
-    assert [row["when"] for row in late] == ["1901-05-01T00:00:00Z"]
+    assert [row["when"] for row in late] == ["1901-05-01"]
 
 
 async def test_why_a_field_of_ones_own_record_says_so_names_its_place_on_the_page() -> None:

@@ -18,14 +18,14 @@ async def test_before_it_was_first_told_a_read_says_when_it_was() -> None:
     await game.told("Born.", fact("The dragon was born in Velm"))
 
     then = await game.desk.call("get", of="dragon", at="1400")
-    later = [(row["says"], row["from"]) for row in then["not_told_then"]]
+    later = [(row["says"], row["from"]) for row in then["later"]]
     assert [row["says"] for row in then["facts"]] == ["The dragon was born in Velm"]
     assert later == [("The dragon is red", "1410"), ("dragon located in Hall", "1412")]
     found = await game.desk.call("find", text="red dragon", at="1400")
-    assert [row["from"] for row in found["not_told_then"]] == ["1410", "1412"]
-    assert "not_told_then" not in await game.desk.call("get", of="dragon")
+    assert [row["from"] for row in found["later"]] == ["1410", "1412"]
+    assert "later" not in await game.desk.call("get", of="dragon")
     since = await game.desk.call("get", of="dragon", at="1411")
-    assert [row["says"] for row in since["not_told_then"]] == ["dragon located in Hall"]
+    assert [row["says"] for row in since["later"]] == ["dragon located in Hall"]
 
 
 async def test_a_later_value_is_not_the_first_one() -> None:
@@ -34,9 +34,9 @@ async def test_a_later_value_is_not_the_first_one() -> None:
     await game.told("Then.", fact("Ana lives in Velm", when="1410"))
 
     assert await game.holds("Ana", at="1405") == {"Ana lives in Bree"}
-    assert "not_told_then" not in await game.desk.call("get", of="Ana", at="1405")
+    assert "later" not in await game.desk.call("get", of="Ana", at="1405")
     before = await game.desk.call("get", of="Ana", at="1390")
-    assert [row["says"] for row in before["not_told_then"]] == ["Ana lives in Bree"]
+    assert [row["says"] for row in before["later"]] == ["Ana lives in Bree"]
 
 
 async def test_what_was_recorded_later_is_not_told_to_a_read_of_the_record() -> None:
@@ -45,7 +45,7 @@ async def test_what_was_recorded_later_is_not_told_to_a_read_of_the_record() -> 
     await game.told("Red.", fact("The dragon is red", when="1410"))
 
     then = await game.desk.call("get", of="dragon", at="1400", as_known_at="2026-11-09")
-    assert "not_told_then" not in then
+    assert "later" not in then
 
 
 @pytest.mark.parametrize("read", ["get", "find"])
@@ -61,7 +61,7 @@ async def test_a_secret_that_was_told_later_leaks_nothing(read: str) -> None:
         reader = a_desk("Reader", beside=game.desk)
         asked: dict[str, Any] = {"of": "dragon"} if read == "get" else {"text": "dragon red huge"}
         reply = await reader.call(read, at="1400", **asked)
-        for row in (reply, *reply.get("found", ()), *reply.get("not_told_then", ())):
+        for row in (reply, *reply.get("found", ()), *reply.get("later", ())):
             row.pop("id", None)
         replies.append(encode_json(reply))
 

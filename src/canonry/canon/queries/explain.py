@@ -30,6 +30,7 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel, Evidence
 
 TRACED_MAX: Final = 200
+_PLACES: Final = Scene | Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,32 +53,16 @@ async def trace_evidence(
     """Resolve the first 200 references, each once, in the given order."""
     wanted = tuple(dict.fromkeys(evidence))[:TRACED_MAX]
     seen = canon.seen_by(caller)
-    found = await seen.things({each.ref for each in wanted})
-    outer = await seen.things(
-        {holder for thing in found.values() if (holder := _holder(thing)) is not None}
-    )
-    return [_traced(each, found.get(each.ref), outer) for each in wanted]
-
-
-def _holder(thing: log.Thing | None) -> str | None:
-    match thing:
-        case Turn(scene_id=scene_id):
-            return scene_id
-        case Snippet(source_id=source_id):
-            return source_id
-        case _:
-            return None
-
-
-def _traced(evidence: Evidence, thing: log.Thing | None, outer: Mapping[str, log.Thing]) -> Traced:
-    known = thing if isinstance(thing, Turn | Scene | Source | Snippet | Axiom) else None
-    holder = _holder(known)
-    within = None if holder is None else outer.get(holder)
-    return Traced(
-        evidence=evidence,
-        thing=known,
-        within=within if isinstance(within, Scene | Source) else None,
-    )
+    things = await seen.things({each.ref for each in wanted})
+    found = {i: e for i, e in things.items() if isinstance(e, _PLACES | Turn | Snippet | Axiom)}
+    turns = {i: each.scene_id for i, each in found.items() if isinstance(each, Turn)}
+    held = {i: each.source_id for i, each in found.items() if isinstance(each, Snippet)} | turns
+    outer = await seen.things(set(held.values()))
+    within = {i: e for i, e in outer.items() if isinstance(e, _PLACES)}
+    return [
+        Traced(evidence=e, thing=found.get(e.ref), within=within.get(held.get(e.ref, "")))
+        for e in wanted
+    ]
 
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation

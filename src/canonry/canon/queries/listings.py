@@ -1,9 +1,10 @@
 """Lists of items by their filters, one page at a time."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 from canonry.canon.queries.spoken_names import bare_name
@@ -117,18 +118,16 @@ async def query_universes(
         return await canon.state.spaces(
             kind=SpaceKind.UNIVERSE, parent=wanted, limit=limit, offset=offset
         )
-    found = await canon.seen_by(caller).things(caller.spaces)
-    seen = sorted(
-        (
-            space
-            for space in found.values()
-            if isinstance(space, Space)
-            and space.kind is SpaceKind.UNIVERSE
-            and wanted in {None, space.parent}
-        ),
-        key=lambda space: (space.created_at, space.id),
-    )
+    granted = await _granted(canon, caller, caller.spaces)
+    inside = [each for each in granted if wanted in {None, each.parent}]
+    seen = [each for each in inside if each.kind is SpaceKind.UNIVERSE]
     return Page(items=seen[offset : offset + limit], total=len(seen))
+
+
+async def _granted(canon: Canon, caller: Caller, ids: Collection[SpaceId]) -> list[Space]:
+    found = (await canon.seen_by(caller).things(ids)).values()
+    spaces = [each for each in found if isinstance(each, Space)]
+    return sorted(spaces, key=attrgetter("created_at", "id"))
 
 
 # Choose a space by its id, its name or the beginning of its name; the default is the last used.
@@ -175,9 +174,8 @@ async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
             if len(found) >= SPACES_MAX:
                 break
     else:
-        granted = (await canon.seen_by(caller).things(caller.spaces)).values()
-        spaces = [each for each in granted if isinstance(each, Space) and each.id != caller.account]
-        found += map(_chosen, sorted(spaces, key=lambda each: (each.created_at, each.id)))
+        granted = await _granted(canon, caller, caller.spaces)
+        found += [_chosen(each) for each in granted if each.id != caller.account]
     return found
 
 

@@ -52,6 +52,7 @@ _NEAR_MAX: Final = 3
 """The most candidates that a message names."""
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
+_NUMBERS: Final = re.compile(r"\d+")
 _ARTICLE: Final = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 WORDY: Final = frozenset({"note", "message", "document"})
@@ -296,7 +297,9 @@ async def _near(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type])
     near = get_close_matches(folded(named[:300]), by_form, n=3, cutoff=0.6)  # long ones are slow
     words = frozenset(word for word in folded(named).split() if not is_stop_word(word))
     shared = [form for form in by_form if not words.isdisjoint(form.split())]
-    return [by_form[form] for form in dict.fromkeys((*near, *shared))][:_NEAR_MAX]
+    numbered = set(_NUMBERS.findall(named))  # Chapter 9 is not a slip for Chapter 11
+    alike = (e for e in dict.fromkeys((*near, *shared)) if numbered <= set(_NUMBERS.findall(e)))
+    return [by_form[form] for form in alike][:_NEAR_MAX]
 
 
 def _asks(kinds: Sequence[type], kind: type) -> bool:

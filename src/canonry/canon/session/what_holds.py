@@ -11,7 +11,7 @@ from canonry.log.commits import Position
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus, place_in
-from canonry.log.schemas.narrative import RELATION_TYPES, policy_of
+from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, policy_of
 from canonry.values.attributes.table import attribute, attribute_of_relation
 from canonry.values.merge import accumulate, join_all
 from canonry.values.moments import AFTER_ALL, Instant, Moment, StoryPlace, dated, split_at
@@ -261,12 +261,12 @@ def _held(
 ) -> bool:
     """Tell whether an observation held at a time.
 
-    Before the first known time, an observation holds from its recording, or if the first known time
-    was `reached`. The first known observation always held.
+    Before the first known time, tags hold from their recording, or if the first known time was
+    `reached`. The first known observation and corrected fields always held.
     """
     if when is not None:
         return when <= at
-    return first or reached or seen.recorded_at <= at
+    return first or reached or STATE_TAGS not in seen.fields or seen.recorded_at <= at
 
 
 def _in_turn(seen: Observation, place: int) -> Accumulator:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nlargest
 from itertools import islice, pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.sentences import sentence_starts
@@ -23,6 +23,7 @@ from canonry.language.texts.stems import (
 from canonry.readmodels.ranking import Asked, Figures, Measure, breadth, scale_of
 from canonry.values.calendars.declaring import read_roughly
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, Grain, RoughTime, span_of
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import folded
 from canonry.values.languages import languages, months, plain_letters
@@ -37,10 +38,9 @@ from canonry.values.policy import RankingWeights
 _LEAST: Final = 3
 """A question must keep this many significant words without names, or it keeps its names."""
 _DENIED: Final = 5
-_LASTING: Final = frozenset(
-    {"longer", "anymore", "more", "yet", "ever", "mehr", "plus", "mas", "piu", "mais", "meer"}
-)
-"""Words next to a denial that do not belong to the denied statement."""
+_TABLE: Final[Mapping[str, Mapping[str, Any]]] = read_toml(__package__, "questions.toml")
+_LASTING, _SIDES, _ARTICLES = (frozenset(each.split()) for each in _TABLE["words"].values())
+"""Words next to a denial that do not belong to what is denied; those before a time; articles."""
 _CONTRACTED: Final = "t"
 _WORD: Final = re.compile(r"\w+(?:['\u2019]s\b)?")
 _SPACES: Final = re.compile(r"\s{2,}")
@@ -279,37 +279,13 @@ _READ_MAX: Final = 600
 """The most words of a question that are read; reading a time costs a millisecond."""
 _NUMERIC: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[./-]\d{1,2}[./-]\d{4}")
 _YEAR: Final = re.compile(rf"(?:1\d|20)\d\d|{_NUMERIC.pattern}")
-_SIDES: Final = frozenset({"before", "after", "since", "until", "till", "by"})
 _LINKS: Final = frozenset({*_SIDES, "from", "between"})
-_ARTICLES: Final = frozenset({"the", "der", "die", "das", "den", "le", "la", "les", "el"})
 _LINKED, _COUNTED = 1, 3
 """A word needs a word such as `in` before it, or one such as `ago` or `last` beside it."""
 _COUNTS_ONLY: Final = ("seasons", "parts", "units", "plurals")
 _NEEDS: Final = {"days": 0, "week": _LINKED, **dict.fromkeys(_COUNTS_ONLY, _COUNTED)}
-_AROUND: Final = re.compile(
-    r"(?:\b(?P<count>the|a|one|two|three|few) (?P<unit>day|week|weekend|month|year)s? )?"
-    rf"\b(?P<way>{'|'.join(sorted(_SIDES))})(?: the| that)?$"
-)
-_UNITS: Final = {"day": 1, "weekend": 7, "week": 7, "month": 31, "year": 366}
-_COUNTS: Final = {"two": 2, "three": 3, "few": 3}
-_SESSION: Final = re.compile(
-    r"\b(session|scene|episode|chapter) (\d{1,4})\b"
-    r"|\b(first|second|third|fourth|fifth|last|latest|previous) (session|scene|episode|chapter)\b"
-)
-_ORDINALS: Final = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    **dict.fromkeys(("last", "latest"), -1),
-    "previous": -2,
-}
-_ANCHOR: Final = re.compile(
-    r"(?:\b(?P<count>the|a|one|two|three|few) (?P<unit>day|week|month|year)s? )?"
-    r"\b(?P<way>before|after|during|since|until) "
-    r"(?:the |a |an |his |her |their |my |our )?(?P<what>[^?.!,;:]{3,60})"
-)
+_AROUND, _ANCHOR, _SESSION, _PAST, _PRESENT = map(re.compile, _TABLE["patterns"].values())
+_UNITS, _COUNTS, _ORDINALS = _TABLE["units"], _TABLE["counts"], _TABLE["ordinals"]
 _WEEK: Final = 7
 _HALF: Final = 0.5
 
@@ -331,19 +307,12 @@ def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesA
     return TimesAsked(stretches=found, sessions=sessions, anchors=anchors)
 
 
-_ASKS_FOR_PAST: Final = re.compile(
-    r"\b(?:before|earlier|former(?:ly)?|once|previous(?:ly)?|was|were|history|ex"
-    r"|war(?:en)?|wurden?|fruher|vorher|ehemals|gehorten?|avant|autrefois|etait|antes|eran?)\b"
-)
-_PRESENT: Final = re.compile(r"\b(?:is|are|s|does|do|has|have|now|today|current(?:ly)?)\b")
-
-
 def asks_for_past(text: str) -> bool:
     """Tell whether a text asks for what was, as "who owned the mill" does."""
     plain = plain_letters(folded(text))
     verbs = (verb_of(term, "en") for term in terms_of(plain))
     past = any(verb is not None and verb[1] == "past" for verb in verbs)
-    return bool(_ASKS_FOR_PAST.search(plain)) or (past and not _PRESENT.search(plain))
+    return bool(_PAST.search(plain)) or (past and not _PRESENT.search(plain))
 
 
 def nearness(when: Instant, stretch: TimeSpan) -> float:

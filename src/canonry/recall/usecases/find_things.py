@@ -18,7 +18,7 @@ from canonry.language.texts.stems import asked_stems, stems_of
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.scenes import Turn
+from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.passages import STANDING, Collection, passages_of
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
@@ -177,6 +177,8 @@ def _wanted(thing: Thing, search: ThingSearch) -> bool:
     kind = _FOUND_AS.get(type(thing))
     if kind is not None and kind not in search.kinds:
         return False
+    if isinstance(thing, Scene) and search.kinds < frozenset(FoundKind):
+        return False  # no kind that can be asked for means scenes
     if isinstance(thing, Entity) and search.entity_type not in {None, thing.entity_type}:
         return False
     return not isinstance(thing, Entity | Fact | Event | Relation) or thing.level in STANDING
