@@ -26,6 +26,7 @@ TEXTS = {
     "Last steps for clients": "cli/connecting/clients.toml",
     "Remedies that doctor names": "app/remedies.toml",
     "Introduction of the toolset canon": "assistant/face.toml",
+    "Words of replies of the toolset canon": "assistant/wording.toml",
     "Introduction of the toolset narrative": "narrative/toolset/face.toml",
     "Introduction of the toolset truth": "records/toolset/face.toml",
     "Introduction of the toolset world": "world/toolset/face.toml",

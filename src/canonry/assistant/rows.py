@@ -1,7 +1,6 @@
 """Rows of replies: items in a short form, with names in place of ids."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +14,7 @@ from canonry.canon.session.narrowing import tags_then
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.language.reading.times import spoken_date
+from canonry.language.texts.stems import words_of_name
 from canonry.log.entries import THING_KINDS, Thing
 from canonry.log.items.entities import Entity, said_in
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -27,7 +27,6 @@ from canonry.log.schemas.narrative import (
     DESCRIPTION,
     FRAGMENT_PREFIX,
     NAME,
-    OTHER_NAMES,
     OWN_TYPE,
     PROPERTY_PREFIX,
     EntityType,
@@ -385,17 +384,17 @@ def _about(thing: Thing, names: Names) -> Row:
     known = [names[i] for i in ids if i in names]
     text = str(getattr(thing, "statement", getattr(thing, "title", "")))
     now = {
-        found[0]: each.name
+        former: each.name
         for each in known
         if folded(each.name) not in folded(text)
         for former in former_names(each)
-        if (found := re.search(rf"\b{re.escape(former)}\b", text, re.IGNORECASE))
+        if f" {words_of_name(former)} " in f" {words_of_name(text)} "
     }
     return {"about": [party_of(each)[0] for each in known], "now_called": now}
 
 
 def former_names(entity: Entity) -> list[str]:
-    """Return the names that an entity itself had before, the latest first; in any case of letters.
+    """Return the names that an entity itself had before, the latest first.
 
     A record has them only if its name was corrected.
     """
@@ -404,9 +403,8 @@ def former_names(entity: Entity) -> list[str]:
     said = entity.own.get(f"{PROPERTY_PREFIX}{NAME}", {}).values()
     if not any(each.corrected for each in said):
         return []
-    others = {folded(str(each)) for name in OTHER_NAMES for each in entity.properties.get(name, ())}
     keys = (key.removeprefix(_NAMED) for key in entity.borne if key.startswith(_NAMED))
-    former = (key for key in keys if key not in {folded(entity.name), *others})
+    former = [key for key in keys if key != folded(entity.name)]
     return [key.title() if entity.name.istitle() else key for key in former]
 
 
