@@ -469,7 +469,7 @@ async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
     if not fields:  # a record of a later time
         row["name"] = called
     row["says"] = cut(entity.description if says is None else says, page.full)
-    also = entity.aliases or former_names(entity)
+    also = [*entity.aliases] or former_names(entity)
     some, others = _some(fields, page), _some(raw, page)
     row |= {"also_called": also, "fields": some, "raw_fields": others}
     row |= {"superseded_by": (await newer_than(desk, (entity,))).get(entity.id, "")}
