@@ -200,19 +200,19 @@ def successions_in(item: Thing) -> list[Statement]:
 
 async def newer_than(desk: "Desk", things: Sequence[Thing]) -> Mapping[str, str]:
     """Return the names of what supersedes documents and decisions now, by the ids of these."""
-    state, space, seen = desk.canon.state, desk.space.id, desk.canon.seen_by(desk.caller)
+    canon, space, seen = desk.canon, desk.space.id, desk.canon.seen_by(desk.caller)
     decided = (e for e in things if isinstance(e, Entity) and e.entity_type in _DECIDED)
     meant: list[tuple[EntityId, str]] = [(one.id, one.id) for one in decided]
     for one in (each for each in things if isinstance(each, Source)):
-        named = [await state.entities_named(space, kind, one.title) for kind in _DECIDED]
+        named = [await canon.state.entities_named(space, kind, one.title) for kind in _DECIDED]
         meant += [(each.id, one.id) for found in named for each in found]
     if not meant:
         return {}
-    ids = frozenset(one for one, _ in meant)
-    ties = RelationQuery(entities=ids, current=True, limit=PAGE_MAX)
+    here, ids = frozenset((space,)), frozenset(one for one, _ in meant)
+    ties = RelationQuery(spaces=here, entities=ids, current=True, limit=PAGE_MAX)
     keys = {timeline_key(one, name): PAGE_MAX for one in ids for name in SUPERSEDED}
-    items: list[Thing] = [*(await state.relations(ties)).items]
-    items += await state.facts_framed(space, keys)
+    items: list[Thing] = [*(await canon.state.relations(ties)).items]
+    items += await canon.state.facts_framed(space, keys)
     told = await seen.things([one.id for one in items if successions_in(one)])
     held = [one for each in await desk.holding(told.values()) for one in successions_in(each)]
     names = await seen.roots(str(one.value) for one in held)

@@ -211,7 +211,7 @@ def functional_relation(
             whose = start if relation.from_id in family_of(start) else end
             weight = Weight.CONTRADICTS if _is_order_missing(candidate, relation, view) else told
             held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
-            said = f"{relation.id} {held}; {whose.name} has only one such relation at a time"
+            said = f"{relation.id} {held}; {whose.name} has only one at a time"
             yield _object_to(relation, weight, said, word_behind(line, relation))
 
 
