@@ -178,14 +178,17 @@ class View:
         gone = [e for e in before if isinstance(e, Retraction)]
         targets = {e.target for e in gone}
         fallen = {e.target for e in gone if targets.isdisjoint((e.id, e.cause))}
-        symmetric = self.table[new.attribute].symmetric
-        own = {new.subject, new.value} if symmetric else {new.subject}
-        told = [e for e in before if isinstance(e, Statement) and e.attribute == new.attribute]
+        own = {new.subject, new.value} if self.table[new.attribute].symmetric else {new.subject}
+        ends = ("spouse",) if (new.attribute, new.value) == ("life", "dead") else ()
+        names = {new.attribute, *ends}
+        told = [e for e in before if isinstance(e, Statement) and e.attribute in names]
+        told = [e for e in told if e.modality == new.modality]
         one = [e for e in told if not self.table[e.attribute].many or e.value == new.value]
         beside = [
             keys[e.id][:2]
             for e in one
-            if e.id not in fallen and own & ({e.subject, e.value} if symmetric else {e.subject})
+            if e.id not in fallen
+            and own & {e.subject, e.value if self.table[e.attribute].symmetric else e.subject}
         ]
         return max(beside, default=(-inf, 0))
 
@@ -242,6 +245,11 @@ class View:
         ]
         sides += [(s, value, owner) for s, owner, value in sides if one.symmetric]
         partners = {value for _, owner, value in sides if owner == own}
+        for dead in self.standing("life") if one.symmetric and one.living else ():
+            who = self.root(dead.subject)
+            if dead.value == "dead" and who in {own, *partners}:  # a death ends a marriage
+                ended = "" if who == own else who
+                yield Event(key=self.keys[dead.id], kind="ends", value=ended, id=dead.id)
         for s, owner, value in sides:
             key = self.keys[s.id]
             later = (inf if s.until is None else s.until, -inf, key[2])
@@ -338,9 +346,10 @@ class View:
         return tuple(found)
 
     def moment(self, at: float | str | None) -> Key:
-        """Return the order key of a read: the end of a scene, a time, or the end of all."""
+        """Return the order key of a read: the end of a scene, a time, or the last scene's time."""
         if at is None:
-            return (*END_OF_TIME[:2], 0.0)
+            scenes = (e.span for _, e in self.entries if isinstance(e, Scene))
+            return (max((span[0] for span in scenes if span), default=inf), inf, 0.0)
         return (self.keys[at][0], self.keys[at][1], inf) if isinstance(at, str) else (at, inf, inf)
 
     def answer(self, subject: str, attribute: str, at: float | str | None = None) -> Answer:

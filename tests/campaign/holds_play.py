@@ -335,6 +335,8 @@ class Told:
                 if tag in VALUES[attribute][1] and name in VALUES[attribute][0]:
                     found.setdefault(attribute, set()).add(tag)
         for row in (*reply.get("facts", ()), *reply.get("relations", ())):
+            if "planned" in row:
+                continue
             known = self.said.get(row["id"], [])
             self.words |= {row["says"]: known[0]} if known else {}
             for one in known or [self.words[each] for each in (row["says"],) if each in self.words]:

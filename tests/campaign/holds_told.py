@@ -5,7 +5,8 @@ and retractions that are taken back.
 
 Left out, because the tools do not agree with the model: a story without any time (a read at such a
 scene shows every dated fact), and a value without a time beside one of a scene. Of two values that
-never change, a public and a secret one, game masters see both, where the model chooses. The kinds
+never change, or of one scene, a public and a secret one, those who know both see both, where the
+model chooses. The kinds
 that `AGREED` does not name do not agree in every plot.
 """
 
@@ -98,6 +99,8 @@ def draw_clear(random: Random, drawn: Statement, steps: Sequence[Step], kind: Ki
     if (same and not kind.again) or (drawn.subject in PEOPLE and drawn.value[0] == "@"):
         return []
     in_scenes = [one for one in told if one.scene and sides & {one.subject, one.value}]
+    if any(one.scene == scene and one.audience != drawn.audience for one in in_scenes if scene):
+        return []
     untimed = kind.timeless and not in_scenes and random.random() < 0.3
     plain = replace(
         drawn,

@@ -109,7 +109,7 @@ def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
         if dead.scene and dead.scene == new.scene and not (dead.span or new.span):
             continue  # who dies in a scene may act in it before
         if dead.value == "dead" and view.root(dead.subject) in own and not view.erased(dead.id):
-            stretches = view.holds(new.subject, "life")
+            stretches = view.holds(dead.subject, "life")
             if any(dead.id in s.ids and s.begins <= view.keys[new.id] < s.ends for s in stretches):
                 found.append(("contradiction" if is_sure(view, new, dead) else "possible", dead))
     return [(grade, old) for grade, old in found if grade]

@@ -11,12 +11,14 @@ from tests.campaign.holds_told import ATTRIBUTES, KINDS, draw_told
 
 pytestmark = pytest.mark.anyio
 FIXED = {name for name, one in TABLE.items() if one.fixed}
+SEEDS = {("again", "birthplace"): 3018, ("again", "life"): 3018}
+"""The seeds of plots in which tools and model once disagreed; the others have seed 0."""
 
 
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
 @pytest.mark.parametrize("kind", ["dated", "timeless", "again"])
 async def test_every_reading_of_a_plot_is_that_of_the_model(kind: str, attributes: str) -> None:
-    await tell_plot(kind, attributes)
+    await tell_plot(kind, attributes, SEEDS.get((kind, attributes), 0))
 
 
 @pytest.mark.parametrize("attributes", [one for one in ATTRIBUTES if one not in FIXED])

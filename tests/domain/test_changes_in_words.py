@@ -171,6 +171,18 @@ CHANGES = [
     ("Velm was razed to the ground.", "Velm", "condition", "destroyed"),
 ]
 
+REPLACED = [
+    "The new crew of Velm is 30.",
+    "The newer crew of Velm is 30.",
+    "The revised crew of Velm is now 30.",
+    "From now on, the crew of Velm is 30.",
+    "The crew of Velm is 30, which replaces 20.",
+    "The crew of Velm is 30 (replaces 20).",
+    "The crew of Velm is 30, up from 20.",
+    "The crew of Velm is 30 instead of 20.",
+    "30 replaces 20 as the crew of Velm.",
+]
+
 
 def said_of(name: str, text: str) -> Iterator[Statement]:
     """Yield the statements of a text about somebody that are certain and without a condition."""
@@ -192,6 +204,22 @@ def dies(text: str) -> bool:
 @pytest.mark.parametrize("text", DEATHS)
 def test_a_death_is_read_in_whatever_words(text: str) -> None:
     assert dies(text)
+
+
+@pytest.mark.parametrize("text", REPLACED)
+def test_a_value_that_says_that_it_replaces_another_begins(text: str) -> None:
+    assert [one.phase for one in said_of("Velm", text) if one.attribute == "measure:crew"] == [
+        Phase.BEGINS
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["Ana is the new captain of Velm.", "Ana succeeded Bo as captain of Velm."]
+)
+def test_who_is_new_in_an_office_takes_it_over(text: str) -> None:
+    assert ("role:captain", NAMES["Ana"], Phase.BEGINS) in [
+        (one.attribute, one.value, one.phase) for one in said_of("Velm", text)
+    ]
 
 
 @pytest.mark.parametrize("text", LOOKALIKES)

@@ -12,9 +12,8 @@ from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_hel
 from canonry.canon.queries.names import TIMES, at_viewpoint, find_named, may_mean, valid_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import narrowed, require_there, there_then
+from canonry.canon.session.narrowing import require_there, there_then, with_clock
 from canonry.canon.session.spoken_times import calendar_of, clock_of, scene_time
-from canonry.canon.session.what_holds import Viewpoint
 from canonry.gateway.tool import Arguments
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -166,11 +165,10 @@ class Desk:
     async def at_viewpoint(self, arguments: Arguments) -> "Desk":
         """Return the same with the canon as of `at` and `as_known_at`, else as of the present."""
         canon = self.canon.now or self.canon
-        if arguments.keys().isdisjoint(TIMES):
-            clock = await clock_of(canon, self.space.opened)
-            canon = narrowed(canon, Viewpoint(clock=clock))
-        else:
+        if not arguments.keys().isdisjoint(TIMES):
             canon = await at_viewpoint(canon, self.caller, arguments, self.space.opened)
+        if canon.viewpoint.at is None:
+            canon = with_clock(canon, await clock_of(canon, self.space.opened))
         return replace(self, canon=canon)
 
     async def holding(self, things: Iterable[T]) -> list[T]:

@@ -349,10 +349,11 @@ async def _proposing_told(
             pairs = zip(suggestions, told, strict=True)
             suggestions = [replace(e, content={**e.content, **own}) for e, own in pairs]
         decides = desk.is_account or caller.actor.agent_type in KEEPERS
+        certain = "authority" in arguments or cited.authority in _LOWER  # may overrule, or never
         asked = ProposeRequest(
             suggestions=suggestions,
             words=None if said is None else _words(desk, said, narrowest(readers)),
-            lower=None if "authority" in arguments else _lower_than(cited.authority, caller),
+            lower=None if certain else next(filter(caller.authorities.__contains__, _LOWER), None),
             decides=decides,
             dry=dry,
         )
@@ -406,13 +407,6 @@ async def _is_only_said(desk: Desk, evidence: Sequence[Evidence]) -> bool:
         return False
     turns = (await desk.canon.seen_by(desk.caller).things(cited)).values()
     return all(isinstance(one, Turn) and one.speaker is Speaker.ENTITY for one in turns)
-
-
-def _lower_than(authority: Authority, caller: Caller) -> Authority | None:
-    """Return the authority of claims that would otherwise overrule canon by a default."""
-    if authority in _LOWER:
-        return None
-    return next((each for each in _LOWER if each in caller.authorities), None)
 
 
 def _words(desk: Desk, words: str, readers: Audience) -> QuotedWords:

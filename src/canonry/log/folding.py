@@ -125,18 +125,16 @@ def _keys_of_relation(thing: Relation) -> Iterator[str]:
         yield edge_key(thing.from_id, thing.rel_type)
 
 
-def _keys_of_fact(thing: Fact) -> Iterator[str]:
-    yield from (statement_key(thing.statement), listing_key("fact", thing.space))
-    yield from map(facts_key, thing.involved)
-    yield from statements_keys(thing)
-
-
 _KEYS_OF: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
     Space: lambda _: (SPACES,),
     Entity: _keys_of_entity,
     Observation: lambda _: (),
     Relation: _keys_of_relation,
-    Fact: _keys_of_fact,
+    Fact: lambda thing: (
+        *(statement_key(thing.statement), listing_key("fact", thing.space)),
+        *map(facts_key, thing.involved),
+        *statements_keys(thing),
+    ),
     Event: lambda thing: (causes_key(thing.space), *map(facts_key, thing.involved)),
     Axiom: lambda thing: (axioms_key(thing.space),),
     Source: lambda thing: (listing_key("source", thing.space),),

@@ -162,7 +162,7 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
         if groups["dd"]
         else (groups["md"], groups["mm"], groups["my"])
     )
-    month = month_named(name)
+    month = months().get(plain_letters(name))
     if month is None:
         return None
     if year_text is None:
@@ -173,11 +173,6 @@ def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> Se
 def _year(text: str) -> int:
     year = int(text.strip("'\u2019"))
     return year if len(text) > 3 else year + _CENTURY * (19 if year >= _PIVOT else 20)  # noqa: PLR2004
-
-
-def month_named(name: str) -> int | None:
-    """Return the number of a month from its name or usual abbreviation."""
-    return months().get(plain_letters(name))
 
 
 def _iso(groups: dict[str, str]) -> SeenDate:

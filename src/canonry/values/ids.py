@@ -49,9 +49,9 @@ def derived_id(commit: CommitId, label: str) -> str:
     return f"{commit[:_TIME_PREFIX]}-8{digest[:3]}-{_variant(digest[3:7])}-{digest[7:19]}"
 
 
-def numbered_id(made: str, number: int) -> str:
+def numbered_id(new_id: NewId, number: int, label: str) -> str:
     """Return a derived id that sorts by `number`, below 4096, among those of its commit."""
-    start = _TIME_PREFIX + len("-8")
+    made, start = new_id(f"{number}/{label}"), _TIME_PREFIX + len("-8")
     return f"{made[:start]}{number:03x}{made[start + 3 :]}"
 
 

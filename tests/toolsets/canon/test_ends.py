@@ -252,3 +252,65 @@ async def test_lore_without_a_time_holds_at_any_date() -> None:
     await fact(desk, "The Mill has a bell", "Mill")
 
     assert await shown(desk, "Mill", "1300-01-01") == {"The Mill has a bell"}
+
+
+WEDDINGS = [
+    {"kind": "relation", "from": "Bo", "type": "MARRIED_TO", "to": "Ana"},
+    {"kind": "fact", "says": "Bo married Ana", "about": ["Ana", "Bo"]},
+]
+
+
+@pytest.mark.parametrize("wedding", WEDDINGS)
+@pytest.mark.parametrize("death", ["Ana is dead", "Cy killed Ana"])
+async def test_a_death_ends_the_marriage_whoever_tells_it(
+    wedding: dict[str, Any], death: str
+) -> None:
+    desk = await a_table()
+    wed = {"Bo married to Ana", "Bo married Ana", "Bo is married", "married"}
+    await said(desk, **wedding, when="1406-04-01")
+    before = await shown(desk, "Bo")
+    claim = {"kind": "fact", "says": death, "about": ["Ana", "Cy"][: 1 + ("Cy" in death)]}
+
+    told = await said(desk, "player", **claim, when="1410-04-01")
+
+    assert before & wed
+    assert not (await shown(desk, "Bo")) & wed
+    assert await shown(desk, "Bo", "1407-01-01") == before
+    await retract(desk, told["id"])
+    assert await shown(desk, "Bo") == before
+
+
+async def test_a_marriage_that_is_told_after_the_death_ended_with_it() -> None:
+    desk = await a_table()
+    await fact(desk, "Ana is dead", "Ana", when="1410-04-01")
+
+    await said(desk, **WEDDINGS[0], when="1406-04-01")
+
+    assert await shown(desk, "Bo", "1407-01-01") == {"Bo married to Ana"}
+    assert await shown(desk, "Bo") == set()
+
+
+async def test_a_death_without_a_time_comes_after_the_wedding() -> None:
+    desk = await a_table()
+    await said(desk, **WEDDINGS[0], when="1406-04-01")
+
+    await fact(desk, "Ana is dead", "Ana")
+
+    assert "Ana is dead" not in await shown(desk, "Ana", "1405-01-01")
+    assert await shown(desk, "Bo") == set()
+
+
+async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None:
+    desk = await a_table()
+    await desk.call("tell", scene="Ford", turns=[{"by": "gm", "text": "On."}], when="1405-07-01")
+    await fact(desk, "Bo is the captain of the Gull", "Bo", "Gull", when="1404-01-01")
+
+    await fact(desk, "Ana is the captain of the Gull", "Ana", "Gull", when="1406-01-01")
+
+    rows = (await desk.call("get", of="Gull", full=True))["facts"]
+    assert {row["says"]: row.get("planned") for row in rows} == {
+        "Bo is the captain of the Gull": None,
+        "Ana is the captain of the Gull": True,
+    }
+    await desk.call("tell", scene="Mill", turns=[{"by": "gm", "text": "On."}], when="1407-07-01")
+    assert await shown(desk, "Gull") == {"Ana is the captain of the Gull"}

@@ -43,6 +43,7 @@ async def claimed(desk: Desk, **claim: Any) -> str:
 )
 async def test_a_time_is_shown_as_it_was_said(when: str) -> None:
     desk = await town()
+    await told(desk, "Later", when="1950-01-31T18:00:00Z")
     fact = await claimed(desk, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
     event = await claimed(desk, kind="event", says="Ana jumps", who=["Ana"], when=when)
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall", "when": when}

@@ -365,6 +365,11 @@ def _said_again(desk: WritingDesk, item: Fact | Relation, at: Instant | None) ->
 def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
     entity = desk.entity(content.entity)
     changed = _tags_changed(desk, entity, content.add, content.remove)
+    ends = [one for one in statements_at(content, desk.candidate.moment, desk.view) if one.implied]
+    others = states_changed(
+        ends, desk.view, desk.new_id, desk.backing, moment=desk.candidate.moment
+    )
+    changed = replace(changed, entries=(*changed.entries, *others))
     documents = (*changed.begun, *changed.ended)
     if documents:
         made = Acceptance(canonical_id=documents[0], entries=changed.entries)

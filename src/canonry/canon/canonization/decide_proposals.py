@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, count, takewhile
+from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
 
 from canonry.canon.canonization.acceptance import Acceptance, accept
@@ -92,16 +93,6 @@ class Judgement:
         return accepted and bool(self.verdict.conflicts) and self.candidate.corrects is None
 
 
-def commit_of_proposal(proposal: Proposal) -> CommitId:
-    """Return the id of the commit that decides a proposal, equal in each attempt and process.
-
-    A proposal whose decision was undone can be decided again.
-    """
-    changed = proposal.changed_at
-    again = "" if changed == proposal.position else f":{changed}"
-    return CommitId(derived_id(CommitId(proposal.id), f"canonization{again}"))
-
-
 def foreseen(candidate: Candidate) -> set[Lookup]:
     """Return the lookups that a judgement always makes; the others load on demand."""
     found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
@@ -121,6 +112,7 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
     return found
 
 
+_RULING: Final = attrgetter("rule", "rationale", "graded")
 OVERRULED: Final = "keeper:evaluation"
 """The rule of a decision that rests on the canon keeper's authority alone."""
 
@@ -142,10 +134,11 @@ def decide(
     Raises:
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
-    proposal_id = candidate.proposal.id
-    commit_id = commit_of_proposal(candidate.proposal)
+    asked = candidate.proposal  # each attempt and process finds the same id; an undo changes it
+    again = "" if asked.changed_at == asked.position else f":{asked.changed_at}"
+    commit_id = CommitId(derived_id(CommitId(asked.id), f"canonization{again}"))
     new_id = new_id or partial(derived_id, commit_id)
-    viewer = viewer_of(candidate.proposal.audience)
+    viewer = viewer_of(asked.audience)
     before, all_known = SliceView(known, policy, viewer), known
     candidate, known, gone = _without_wrong(candidate, known, before, new_id)
     view = SliceView(known, policy, viewer)
@@ -154,15 +147,15 @@ def decide(
     accepted = verdict.status is ProposalStatus.ACCEPTED
     reads, wanted = verdict.reads | before.read, verdict.wanted | before.wanted
     entries: tuple[Entry, ...] = ()
-    if wanted or (forced and not accepted):
-        pass  # nothing is written
-    elif verdict.status is ProposalStatus.PENDING:
-        proposal = view.thing(proposal_id)
+    writes = not wanted and (accepted or not forced)
+    if writes and verdict.status is ProposalStatus.PENDING:
+        proposal = view.thing(asked.id)
         ruling = _decision(verdict, None, decided_by)
-        if isinstance(proposal, Proposal) and not _is_told(proposal, ruling):
+        told = getattr(proposal, "review", None)  # by any judge
+        if isinstance(proposal, Proposal) and (told and _RULING(told)) != _RULING(ruling):
             commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
-            entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
-    else:
+            entries = (ProposalDeferred(proposal_id=proposal.id, ruling=ruling),)
+    elif writes:
         compared = forced or _is_compared(candidate.content, view)
         if overruling is not None:
             verdict = replace(verdict, rationale=overruling, rule=OVERRULED)
@@ -187,15 +180,21 @@ def decide(
 
 def _is_compared(content: object, view: SliceView) -> bool:
     """Tell whether a claim has a statement of its own that is compared with the canon."""
-    read = statements_of(content, view) if isinstance(content, FactContent) else ()
-    return not isinstance(content, FactContent) or any(not _is_reported(each) for each in read)
+    said = statements_of(content, view) if isinstance(content, FactContent) else None
+    return said is None or not all(map(_is_reported, said))
 
 
 def _without_wrong(
     candidate: Candidate, known: Slice, view: SliceView, new_id: NewId
 ) -> tuple[Candidate, Slice, tuple[Entry, ...]]:
     """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
-    candidate, proposal = _after_told(as_state(candidate, view), view), candidate.proposal
+    candidate, proposal = as_state(candidate, view), candidate.proposal
+    content, moment = candidate.content, candidate.moment
+    placed = moment.at is not None or moment.place.scene
+    if not placed and not isinstance(content, Unreadable):  # it follows what its timelines told
+        said, told = statements_of(content, view), moment.place.told
+        reached = time_reached(said, told, proposal.created_at, view)
+        candidate = replace(candidate, reached=reached)
     named = getattr(candidate.content, "replaces", None)
     wrong = None if named is None else view.referred(named)
     if not isinstance(wrong, Fact | Event | Relation):
@@ -214,15 +213,6 @@ def _without_wrong(
     entries = (*entries, *more.entries)
     gone_then = known.folded(entries, position=proposal.position, at=proposal.created_at)
     return candidate, known.after(gone_then), gone
-
-
-def _after_told(candidate: Candidate, view: SliceView) -> Candidate:
-    """Place a claim without a time and a scene after the earlier statements on its timelines."""
-    content, moment = candidate.content, candidate.moment
-    if moment.at is not None or moment.place.scene or isinstance(content, Unreadable):
-        return candidate
-    told, now = moment.place.told, candidate.proposal.created_at
-    return replace(candidate, reached=time_reached(statements_of(content, view), told, now, view))
 
 
 def _written(
@@ -269,16 +259,6 @@ def _verdict(
         graded=(*verdict.graded, *more),
         reads=verdict.reads | whole.reads,
         wanted=verdict.wanted | whole.wanted,
-    )
-
-
-def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
-    """Tell whether the log already has this ruling, from any judge."""
-    told = proposal.review
-    return told is not None and (told.rule, told.rationale, told.graded) == (
-        ruling.rule,
-        ruling.rationale,
-        ruling.graded,
     )
 
 

@@ -137,11 +137,12 @@ class _Proposing:
             Candidate(proposal=one, content=content, scene=scene)
             for (_, content, scene), one in zip(staged, proposals, strict=True)
         )
+        ids = {one.proposal.id: n for n, one in enumerate(candidates)}
         judging = Judging(
             canon=canon,
             caller=self.caller,
             known=Slice(space=space).extended((), born),
-            new_ids={e.proposal.id: partial(self._new_id, n) for n, e in enumerate(candidates)},
+            new_ids={one: partial(numbered_id, self.attempt, n) for one, n in ids.items()},
         )
         decisions = await judging.judge_all(candidates, repeat(position), self.asked.lower)
         seen = await judging.proposals(candidates)
@@ -155,10 +156,6 @@ class _Proposing:
             found=[seen.get(one.id, one) for one in proposals],
             narrowed=True,
         )
-
-    def _new_id(self, number: int, label: str) -> str:
-        """Return an id that sorts in the order of judging, for lists of items of one commit."""
-        return numbered_id(self.attempt(f"{number}/{label}"), number)
 
     async def _staged(self, words: WordsKept) -> tuple[list[_StagedClaim], frozenset[str]]:
         """Return the drafts of the proposals, and the keys that they depend on."""

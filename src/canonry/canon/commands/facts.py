@@ -110,14 +110,13 @@ def _written_beside(
     warnings = warnings_about(new, new.time_ref, view, said.statements)
     fact = stamped(made.thing, Position(AFTER_ALL), Instant(0), statements=said.statements)
     ends = ends_of(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()
-    told = tuple(one for one in ends if _may_end(backing.authority, one, view))
+    olds = ((one, view.thing(ids_of(one)[0])) for one in ends)
+    told = [
+        one
+        for one, old in olds
+        if isinstance(old, Fact | Relation) and may_end(backing.authority, old.authority)
+    ]
     return warnings, (said, *changed, *told)
-
-
-def _may_end(authority: Authority, entry: Entry, view: SliceView) -> bool:
-    """Tell whether the item that an entry ends was told with no higher authority."""
-    ended = [view.thing(one) for one in ids_of(entry)[:1]]
-    return all(may_end(authority, e.authority) for e in ended if isinstance(e, Fact | Relation))
 
 
 async def _state_said(

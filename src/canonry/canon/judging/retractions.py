@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from canonry.canon.judging.known_things import Backing, labelled_for
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import tags_begun_by
+from canonry.canon.judging.standing_statements import ended_for, tags_begun_by
 from canonry.canon.judging.state_tags import (
     TagPen,
     changes_of,
@@ -96,7 +97,7 @@ def states_undone(
         for held in tags_begun_by(fact, view)
         if (entity := view.entity(Reference(held.entity_id))) is not None
     ]
-    entries: list[Entry] = [] if begun else [*_ends_undone(new_id, backing, fact, reason, view)]
+    entries: list[Entry] = [*_ends_undone(new_id, backing, fact, reason, view)]
     stated: FactId | None = None
     for held, entity in begun:
         said = stated_tag(instead or "", entity, view.policy.exclusive_tags)
@@ -115,8 +116,10 @@ def _ends_undone(
     new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView
 ) -> Iterator[Entry]:
     """Yield the entries by which the states hold on that ended by what a fact says."""
-    tag, told_of = fact.properties.get("tag"), {one.attribute for one in fact.statements}
-    for bearer in filter(None, (view.entity(Reference(one)) for one in fact.involved)):
+    told_of = {one.attribute for one in fact.statements}
+    over = [one.involved for one in ended_for(fact, view) if isinstance(one, Fact)]
+    about = dict.fromkeys((*fact.involved, *chain.from_iterable(over)))
+    for bearer in filter(None, (view.entity(Reference(one)) for one in about)):
         seen = ((one, view.thing(one.observation)) for one in changes_of(bearer))
         own = [
             one
@@ -129,17 +132,13 @@ def _ends_undone(
             one
             for one in own
             if not one.holds
-            and (one.tag == tag if tag else _attribute_of(one.tag) in told_of)
+            and (known := attribute_of_word(one.tag)) is not None
+            and known[0].name in told_of
             and not excluded_by(one.tag, view.policy.exclusive_tags, other)
         ]
         if ends:
             named = partial(labelled_for, new_id, bearer.id)
             yield from resumed(TagPen(view, named, backing, bearer), ends, reason=reason)
-
-
-def _attribute_of(tag: str) -> str:
-    known = attribute_of_word(tag)
-    return "" if known is None else known[0].name
 
 
 def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:

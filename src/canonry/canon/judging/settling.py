@@ -174,7 +174,10 @@ class _Desk:
         )
         met = [one for one in roots if isinstance(one, Entity | Relation)]
         if joins(self.entries):
-            met += [each for one in met if isinstance(one, Entity) for each in _lines_at(view, one)]
+            kinds = RELATION_TYPES.values()
+            lined = [e.name for e in kinds if e.one_target or e.one_origin or e.excludes]
+            entities = [one for one in met if isinstance(one, Entity)]
+            met += (e for one in entities for name in lined for e in view.relations(one, name))
         return met
 
     def settle(self, audience: Audience) -> None:
@@ -301,7 +304,8 @@ class _Desk:
         done |= {word.relation.id for word in line.words}
         links = (each for each in self.entries if isinstance(each, EvidenceLinked))
         fresh = [each.again for each in links if each.again is not None]
-        parted = self._parted(view, one) if joins(self.entries) else ()
+        before = _line(self.view(self.before, view.viewer), one) if joins(self.entries) else None
+        parted = [] if before is None else [word.relation.id for word in before.words]
         yield from settled_line(view, new_id, backing, line, fresh=fresh, parted=parted)
         for ended in self.entries:
             if not isinstance(ended, RelationEnded) or ended.relation_id != one.id:
@@ -312,25 +316,15 @@ class _Desk:
             until, _after = split_at(moment, line.words, lambda word: word.moment)
             same = (w.relation for w in until if w.again is None and w.what == line.what)
             for other in same:
-                if isinstance(other, Relation) and _outlasts(other, ended.until):
+                end, over = getattr(other, "until", None), ended.until
+                later = end is not None and over is not None and over < end
+                if isinstance(other, Relation) and (other.current or later):
                     yield replace(ended, relation_id=other.id)
-
-    def _parted(self, view: SliceView, one: Relation) -> Iterator[str]:
-        """Yield the relations of the line as it was before a merge or separation."""
-        line = _line(self.view(self.before, view.viewer), one)
-        yield from () if line is None else (word.relation.id for word in line.words)
 
 
 def joins(entries: Iterable[Entry]) -> bool:
     """Tell whether entries merge or separate lines."""
     return any(isinstance(one, EntitiesMerged | EntitiesUnmerged) for one in entries)
-
-
-def _lines_at(view: SliceView, entity: Entity) -> Iterator[Relation]:
-    """Yield the entity's relations that belong to lines."""
-    for kind in RELATION_TYPES.values():
-        if kind.one_target or kind.one_origin or kind.excludes:
-            yield from view.relations(entity, kind.name)
 
 
 def _line(view: SliceView, one: Relation) -> RelationLine | None:
@@ -340,12 +334,6 @@ def _line(view: SliceView, one: Relation) -> RelationLine | None:
         return None
     kind, said = relation_type(one.rel_type), one.properties
     return line_of(view, kind, start, end, one.moment, properties=said)
-
-
-def _outlasts(relation: Relation, until: Instant | None) -> bool:
-    """Tell whether a relation holds now, or held beyond that time."""
-    end = relation.until
-    return relation.current or (end is not None and until is not None and until < end)
 
 
 def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:
@@ -421,7 +409,12 @@ def _state(pen: TagPen, old: Sequence[TagChange]) -> Iterator[Entry]:
     """Yield the corrections of tags, and the facts that follow from them."""
     now, groups = changes_of(pen.entity), pen.groups
     never = [one for one in old if one.holds and not any(_alike(one, each) for each in now)]
-    kept = [one for one in now if not one.holds and _ceased_for(one, never, groups)]
+    kept = [  # they ended because an exclusive one began
+        one
+        for one in now
+        if not one.holds
+        and excluded_by(one.tag, groups, (e.tag for e in never if together(e.moment, one.moment)))
+    ]
     fallen = [fact.id for one in (*never, *kept) for fact in pen.stating_then(one, holds=one.holds)]
     for fact_id in fallen:
         yield FactRetconned(fact_id=fact_id, replaced_by=None, reason=_NEVER)
@@ -433,14 +426,6 @@ def _state(pen: TagPen, old: Sequence[TagChange]) -> Iterator[Entry]:
         label = f"observation:{number}"
         yield pen.observed(one.moment, {one.tag: one.holds}, label, backing=backing)
     yield from pen.facts(in_turn((*now, *said)), fallen, old=old).entries
-
-
-def _ceased_for(
-    one: TagChange, others: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
-) -> bool:
-    """Tell whether a tag ended because an exclusive one began."""
-    begun = [each.tag for each in others if together(each.moment, one.moment)]
-    return bool(excluded_by(one.tag, groups, begun))
 
 
 def _alike(one: TagChange, other: TagChange) -> bool:

@@ -158,7 +158,7 @@ class Slice:
             loaded=self.loaded | new,
             framed=asked,
             named=named,
-            secrets=self._has_secrets(there),
+            secrets=self.secrets or any(map(is_veiled, there.values())),
         )
 
     def after(self, changes: Changes) -> "Slice":
@@ -168,7 +168,7 @@ class Slice:
             things={**self.things, **changes.things},
             recent=self._keyed(changes.things),
             born=self.born | (changes.things.keys() - self.things.keys()),
-            secrets=self._has_secrets(changes.things),
+            secrets=self.secrets or any(map(is_veiled, changes.things.values())),
             touched=self.touched | changes.touched,
         )
 
@@ -226,9 +226,6 @@ class Slice:
                 ids, own = found.get(key) or self.under(key), {thing.id}
                 found[key] = ids | own if key in keys else ids - own
         return {**self.recent, **found}
-
-    def _has_secrets(self, changed: Mapping[str, Thing]) -> bool:
-        return self.secrets or any(map(is_veiled, changed.values()))
 
 
 def _asked_keys(thing: Thing, framed: frozenset[str], *, named: bool) -> Iterable[str]:

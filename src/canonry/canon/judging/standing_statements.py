@@ -30,6 +30,7 @@ from canonry.canon.judging.state_tags import (
     still_stands,
     tag_held,
     together,
+    told_of,
 )
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
@@ -55,7 +56,7 @@ from canonry.values.attributes.table import (
     attribute_of_word,
     implied_by,
     in_use,
-    statement_of_tag,
+    statements_of_tag,
 )
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, Space, SpaceKind, is_uuid
@@ -97,9 +98,7 @@ def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
 def statements_of_tags(entity_id: str, tags: Iterable[str], *, hold: bool) -> Iterator[Statement]:
     """Yield what state tags say of an entity; a tag that no attribute knows says nothing."""
     for tag in tags:
-        said = statement_of_tag(entity_id, tag, holds=hold)
-        if said is not None:
-            yield said
+        yield from statements_of_tag(entity_id, tag, holds=hold)
 
 
 def statement_of_relation(rel_type: str, from_id: str, to_id: str) -> Statement:
@@ -185,9 +184,15 @@ def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[St
     kept = {
         side for name, pair in held if name in named for side in pair if (name, pair) not in over
     }
-    return tuple(
+    left = [
         one for one in said if not (one.implied and one.phase is Phase.ENDS and one.subject in kept)
-    )
+    ]
+    with_it = [one for one in left if one.phase is Phase.ENDS and one.implied and not one.value]
+    met = [one.statement for one in standings_beside(with_it, moment, view)] if with_it else []
+    bonds = [one for one in met if attribute(one.attribute).symmetric and one.held]
+    ended = (replace(bond, phase=Phase.ENDS, implied=True) for bond in bonds)
+    widowed = (one for bond in ended for one in implied_by(bond))
+    return tuple(dict.fromkeys((*left, *widowed)))
 
 
 def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
@@ -247,7 +252,9 @@ def statements_of_fact(
     said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
     told = tuple(said_by("", said))
     if len(told) < len(said):
-        told = tuple(said_by(_speaker_in(view) if by is None else by.id, said))
+        space = view.thing(view.space)
+        owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
+        told = tuple(said_by(by.id if by else SPEAKER if owned else "", said))
     return tuple(dict.fromkeys((*told, *statements_of_properties(others, about))))
 
 
@@ -257,12 +264,6 @@ def _is_strange(form: str, names: Mapping[str, str]) -> bool:
     own = [words for name in names if (words := words_of_name(name)).endswith(f" {last}")]
     known = any(is_part_of(form, each) or is_part_of(each, form) for each in own)
     return bool(own) and not known and first not in EPITHETS
-
-
-def _speaker_in(view: SliceView) -> str:
-    """Return the value of `I` where nobody named the speaker: the owner of an account."""
-    space = view.thing(view.space)
-    return SPEAKER if isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT else ""
 
 
 def reading_of(
@@ -366,7 +367,10 @@ def states_again(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
 
 
 def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
-    """Yield the states that began with a fact, and not only were confirmed by it."""
+    """Yield the states that began with a fact, and not only were confirmed by it.
+
+    A state lasts in this way until another fact states it again.
+    """
     named, begun = fact.properties.get("entity_id"), list[tuple[Entity, str]]()
     if isinstance(named, str) and fact.properties.get("holds") is True:
         entity = entity_of(view, named)
@@ -381,7 +385,11 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
         at = next(there, None)
         if at is None or (at and own[at - 1].holds):
             continue
-        first, *_, last = (own[at], *takewhile(lambda one: one.holds, own[at:]))
+        again = [each for each in told_of(view, entity, tag, holds=True) if each.id != fact.id]
+        until = {(each.moment.at, each.moment.place) for each in again}
+        later = [(one, (one.moment.at, one.moment.place) in until) for one in own[at + 1 :]]
+        run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
+        first, *_, last = (own[at], own[at], *run)
         seen = view.thing(first.observation)
         if documents:
             yield TagHeld(entity_id=entity.id, tag=last.tag, change=last, facts=(fact.id,))
@@ -501,7 +509,8 @@ def _are_in_turn(held: Statement, claim: Statement) -> bool:
     """Tell whether two statements stand on one timeline: one repeats or ends the other."""
     one, other = attribute(held.attribute), attribute(claim.attribute)
     pair, wanted = {held.subject, held.value}, {claim.subject, claim.value}
-    if held.implied or claim.implied:
+    followed = claim.implied and claim.phase is not Phase.ENDS
+    if held.implied or followed or held.modality is not claim.modality:
         return False
     if one.name in other.excludes or other.name in one.excludes or pair == wanted:
         return pair == wanted
@@ -513,13 +522,15 @@ def _are_in_turn(held: Statement, claim: Statement) -> bool:
 
 def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:
     """Yield what a fact says, with survivors for merged entities."""
-    roots = {
+    roots: dict[Any, Any] = {
         one: entity.id for one in fact.involved if (entity := entity_of(view, one)) is not None
     }
-    moved = {one: root for one, root in roots.items() if one != root}
+    moved = any(one != root for one, root in roots.items())
     for one in fact.statements:
+        sides = {"subject": roots.get(one.subject, one.subject)}
+        sides["value"] = roots.get(one.value, one.value)
         yield Standing(
-            statement=_rooted(one, moved) if moved else one,
+            statement=replace(one, **sides) if moved else one,
             rival=fact.id,
             conflicts=(fact.id,),
             words=f"the fact {fact.id} says that {fact.statement}",
@@ -555,14 +566,6 @@ def items_beside(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Rela
     yield from view.framed(keys_of_rivals(said, view))
     yield from view.stating(item.statement) if isinstance(item, Fact) else ()
     yield from _relations_beside(said, view)
-
-
-def _rooted(said: Statement, moved: Mapping[EntityId, EntityId]) -> Statement:
-    roots: Mapping[str, str] = {str(one): str(root) for one, root in moved.items()}
-    value = said.value
-    if isinstance(value, str):
-        value = roots.get(value, value)
-    return replace(said, subject=roots.get(said.subject, said.subject), value=value)
 
 
 def _relations_beside(claims: Iterable[Statement], view: SliceView) -> Iterator[Relation]:

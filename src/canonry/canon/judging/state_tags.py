@@ -16,7 +16,7 @@ from canonry.log.entries import Entry, FactRead, FactResumed, FactRetconned, Fac
 from canonry.log.items.entities import Entity, EntityClass, family_of, normalised_name
 from canonry.log.items.facts import Fact, FactDraft, FactType, Relation
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.values.attributes.table import statement_of_tag
+from canonry.values.attributes.table import statements_of_tag
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, ObservationId
 from canonry.values.json_values import folded
@@ -170,6 +170,8 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     if not isinstance(entity_id, str) or not isinstance(holds, bool):
         return True
     entity = view.entity(Reference(entity_id))
+    if len(fact.statements) > 1 and comes_after(fact.moment, moment):
+        return True  # it ends more than its own tag, as a death ends a marriage
     return entity is None or (tag in held_at(entity, moment)) is holds
 
 
@@ -344,8 +346,7 @@ def _read_tag(made: tuple[TagChange, Made]) -> FactRead:
     """Return what the fact of a tag says, as a statement."""
     change, entry = made
     about = entry.thing.involved[0] if isinstance(entry.thing, FactDraft) else ""
-    said = statement_of_tag(about, change.tag, holds=change.holds)
-    statements = () if said is None else (said,)
+    statements = statements_of_tag(about, change.tag, holds=change.holds)
     return FactRead(fact_id=FactId(entry.thing.id), reader=READER, statements=statements)
 
 
@@ -531,11 +532,12 @@ def _observed(pen: TagPen, changes: Iterable[TagChange]) -> Iterator[Made]:
 
 def _denials(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
     """Yield the moments after `after` at which facts deny a tag in words."""
-    said = statement_of_tag(entity.id, tag, holds=True)
-    keys = {timeline_key(one, said.attribute) for one in family_of(entity)} if said else set[str]()
+    said = statements_of_tag(entity.id, tag, holds=True)[:1]
+    keys = {timeline_key(one, each.attribute) for each in said for one in family_of(entity)}
     for fact in view.framed(keys):
         denied = (one.value == normal_tag(tag) and one.held is False for one in fact.statements)
-        if "tag" not in fact.properties and any(denied) and comes_after(fact.moment, after):
+        own = "tag" in fact.properties and len(fact.statements) == 1
+        if not own and any(denied) and comes_after(fact.moment, after):
             yield fact.moment
 
 
@@ -579,8 +581,11 @@ def undone(
             if theirs:
                 told = f"{named}:of:{n}" if n else named
                 entries.append(pen.observed(change.moment, theirs, told, of=owner))
-        never = _never_true(pen, held, change, [tag for tag in back if tags[tag]])
-        entries += [FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never]
+        denied = (fact for tag in back if tags[tag] for fact in pen.stating(tag, holds=False))
+        denials = (fact for fact in denied if fact.moment.place == change.moment.place)
+        never = (*pen.stating_then(change, holds=True), *denials)
+        gone_facts = [one.id for one in never if one.id not in held.facts]
+        entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in gone_facts]
     more = excluded_in(in_turn((*old, *said)), pen.groups)
     entries += [
         pen.observed(one.moment, {one.tag: False}, f"{label}:ends:{number}", of=pen.owner(one))
@@ -604,14 +609,6 @@ def resumed(pen: TagPen, ends: Sequence[TagChange], *, reason: str) -> tuple[Ent
     )
     fallen = (FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in denials)
     return (*observed, *fallen, *facts.entries)
-
-
-def _never_true(pen: TagPen, held: TagHeld, change: TagChange, back: list[str]) -> list[FactId]:
-    """Return the facts that stated it then, and those that denied tags that still hold."""
-    denied = (fact for tag in back for fact in pen.stating(tag, holds=False))
-    denials = (fact for fact in denied if fact.moment.place == change.moment.place)
-    said = (*pen.stating_then(change, holds=True), *denials)
-    return [fact.id for fact in said if fact.id not in held.facts]
 
 
 def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.queries.spoken_names import ARTICLES, bare_name, find_holders, names_meant
+from canonry.canon.queries.spoken_names import ARTICLES, bare_name, find_holders
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import narrowed
@@ -186,7 +186,9 @@ async def _begun(canon: Canon, space: SpaceId, digits: str, kinds: Sequence[type
 async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:
     """Find items by name, else by their words or office, else by the beginning of a name."""
     titled = await _titled(canon, space, kinds)
-    for forms, keys in (((folded(named),), meant_by(named)), (names_meant(named),) * 2):
+    bare = bare_name(named)
+    meant = (bare, *(f"{each} {bare}" for each in ARTICLES))
+    for forms, keys in (((folded(named),), meant_by(named)), (meant, meant)):
         entities = await _entities(canon, space, keys) if _asks(kinds, Entity) else []
         own: list[Thing] = [each for each in entities if folded(each.name) in forms]
         of_title = [each for each in titled if not set(forms).isdisjoint(_titles(each))]
@@ -194,9 +196,8 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
             own = [e for e in own if isinstance(e, Entity) and e.shown_type not in WORDY]
         if own or of_title or entities:
             return [*own, *of_title] or [*entities]
-    return await _spoken(canon, space, named, kinds) or await _begun_by(
-        canon, space, bare_name(named), titled, kinds
-    )
+    spoken = await _spoken(canon, space, named, kinds)
+    return spoken or await _begun_by(canon, space, bare, titled, kinds)
 
 
 async def _spoken(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type]) -> list[Thing]:

@@ -34,12 +34,6 @@ def bare_name(text: str) -> str:
     return rest if rest and first in {*ARTICLES, *_OWN} else form.removeprefix("l'") or form
 
 
-def names_meant(text: str) -> tuple[str, ...]:
-    """Return the folded forms of a name without an article, and with each one."""
-    bare = bare_name(text)
-    return (bare, *(f"{each} {bare}" for each in ARTICLES))
-
-
 async def find_holders(
     canon: Canon, space: SpaceId, text: str, named: Mapping[str, str]
 ) -> list[Entity]:

@@ -70,7 +70,8 @@ async def retracted_words(
             *[e for e in whole if await share_of_words(canon, thing, e) == 1],
         ]
         before = [one for one in citing if one.position != thing.position]
-        undone = [one.id for one in before if await _is_undone(canon, one)]
+        changes = [(one.id, await commit_at(canon, one.space, one.changed_at)) for one in before]
+        undone = [i for i, each in changes if each and isinstance(each.entries[0], CallUndone)]
         left = [one for one in citing if one.id not in undone]
         if left and not await is_cited(canon, thing, left):
             gone[thing.id] = thing
@@ -112,11 +113,6 @@ async def tells_only(canon: Canon, words: Turn | Snippet, thing: Citing) -> bool
     """Tell whether an item and a passage share at least half of the words that each of them has."""
     said, told = ({*asked_stems(e)} for e in (await _text_of(canon, thing), words.text))
     return 2 * len(said & told) >= max(len(said), len(told), 1)
-
-
-async def _is_undone(canon: Canon, thing: Citing) -> bool:
-    commit = await commit_at(canon, thing.space, thing.changed_at)
-    return commit is not None and isinstance(commit.entries[0], CallUndone)
 
 
 async def is_cited(canon: Canon, words: Turn | Snippet, beside: Sequence[Citing]) -> bool:

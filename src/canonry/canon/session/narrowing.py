@@ -76,8 +76,7 @@ _OPEN_TO_PAST: Final[Mapping[str, Any]] = {
 def narrowed(canon: Canon, view: Viewpoint) -> Canon:
     """Return the canon as it is seen from a viewpoint; answer only reads with it."""
     if view.at is None and not view.is_past:
-        state = canon.state if view.clock is None else cast("Any", _Planned(canon.state, view))
-        return revised(canon, state=state, viewpoint=view)
+        return with_clock(revised(canon, viewpoint=view), view.clock)
     narrowing = Narrowing(canon=canon, view=view)
     return revised(
         canon,
@@ -87,6 +86,13 @@ def narrowed(canon: Canon, view: Viewpoint) -> Canon:
         viewpoint=view,
         now=canon,
     )
+
+
+def with_clock(canon: Canon, clock: Instant | None) -> Canon:
+    """Return a canon that is seen at no time of its own as of the present at `clock`."""
+    view = replace(canon.viewpoint, clock=clock)
+    state = canon.state if clock is None else cast("Any", _Planned(canon.state, view))
+    return revised(canon, state=state, viewpoint=view)
 
 
 async def there_then(canon: Canon, things: Iterable[Thing]) -> Sequence[Any]:
@@ -440,7 +446,11 @@ async def told_until(
     All their observations began before and hold until then, and no later one changed them. The
     other entities must be folded.
     """
-    behind = {each.id: _held_by(each) for each in entities}
+    fields = {e.id: (*e.own.values(), *e.absorbed.values()) for e in entities}
+    behind = {
+        i: frozenset(held.observation for elements in every for held in elements.values())
+        for i, every in fields.items()
+    }
     seen = await canon.within(space).things(frozenset[str]().union(*behind.values()))
     then = {
         each.id
@@ -448,12 +458,6 @@ async def told_until(
         if isinstance(each, Observation) and each.observed_at is not None and each.observed_at <= at
     }
     return frozenset(name for name, held in behind.items() if held and held <= then)
-
-
-def _held_by(entity: Entity) -> frozenset[str]:
-    """Return the observations behind all current fields."""
-    every = (*entity.own.values(), *entity.absorbed.values())
-    return frozenset(held.observation for elements in every for held in elements.values())
 
 
 def _counting(

@@ -90,21 +90,24 @@ async def in_words(
 
 
 async def clock_of(canon: Canon, space: Space | None) -> Instant | None:
-    """Return the end of the present day of a space of real life; None: it tells a story.
+    """Return the end of the present day of a space; None: nobody knows its present.
 
     A space is of real life if it has no scene, or one that was told within a year of its time.
-    `space` None is an account without a commit.
+    `space` None is an account without a commit. The present of a story is the latest time of its
+    scenes.
     """
     today = Instant(canon.clock.now() // DAY * DAY + DAY - 1)
     if space is None or space.kind is SpaceKind.ACCOUNT:
         return today
-    if space.kind is not SpaceKind.UNIVERSE or calendar_of(space) is not GREGORIAN:
+    if space.kind is not SpaceKind.UNIVERSE:
         return None
     query = SceneQuery(spaces=frozenset((space.id,)))
     told = await newest_match(canon.documents.scenes, query)
     times = [(one.time_ref, one.created_at) for one in told if one.time_ref is not None]
-    own = any(abs(at - recorded) < _OWN_TIME for at, recorded in times)
-    return today if own or not told else None
+    real = any(abs(at - recorded) < _OWN_TIME for at, recorded in times) or not told
+    if real and calendar_of(space) is GREGORIAN:
+        return today
+    return Instant(max(at for at, _ in times) // DAY * DAY + DAY - 1) if times else None
 
 
 async def _is_real(canon: Canon, place: Thing, calendar: Calendar) -> bool:

@@ -55,7 +55,9 @@ async def withdrawn_later(canon: Canon, space: SpaceId, until: Position) -> Mapp
     """
     gone: set[str] = set()
     async for commit in _commits(canon, space, until, Position(until + UNDO_REACH)):
-        if _is_undo(commit.entries[0]):
+        first = commit.entries[0]
+        redacted = isinstance(first, Redacted) and first.kind == "call.undone"
+        if redacted or isinstance(first, CallUndone):
             gone.update(one for entry in commit.entries for one in _withdrawn_by(entry))
     if not gone:
         return {}
@@ -63,11 +65,6 @@ async def withdrawn_later(canon: Canon, space: SpaceId, until: Position) -> Mapp
     async for commit in _commits(canon, space, Position(max(ORIGIN, until - UNDO_REACH)), until):
         await again.read(commit)
     return {i: e for i, e in again.found.items() if isinstance(e, WITHDRAWN)}
-
-
-def _is_undo(entry: Entry) -> bool:
-    undone = isinstance(entry, Redacted) and entry.kind == "call.undone"
-    return undone or isinstance(entry, CallUndone)
 
 
 def _withdrawn_by(entry: Entry) -> tuple[str, ...]:

@@ -49,8 +49,10 @@ class Viewpoint:
     def plans(self, thing: object) -> bool:
         """Tell whether a read item begins only after the present."""
         begin = getattr(thing, "since", getattr(thing, "time_ref", None))
-        said = isinstance(thing, Fact | Relation | Event)
-        return said and begin is not None and self.clock is not None and begin > self.clock
+        if begin is None or self.clock is None or begin <= self.clock:
+            return False
+        lasting = isinstance(thing, Fact | Relation) and not holds_always(thing)
+        return lasting or isinstance(thing, Event)
 
 
 NOW = Viewpoint()

@@ -241,7 +241,10 @@ def _with_times(
     """Divide phrases before a time at their end: `eats fish | every day`."""
     for role, whole in found:
         part = whole
-        if _has_receiver(part, words) and not role:
+        numbered = bool(part[2:]) and bool(part[0].name) and not part[1].name
+        counted = numbered and is_number(part[1].text, words)  # owes Ida ten crowns
+        counted = counted or (numbered and words.words.get(part[1].text) in _DETERMINERS)
+        if counted and not role:
             yield "to", part[:1]
             part = part[1:]
         start = len(part)
@@ -275,14 +278,6 @@ def _only_time(part: Sequence[Token], words: WordTable) -> bool:
         return False
     first = words.words.get(part[0].text, "")
     return first == "all" or marked or bool(words.time_parts(part[-1].text))
-
-
-def _has_receiver(part: Sequence[Token], words: WordTable) -> bool:
-    """Tell whether a name before the object receives it: `owes Ida ten crowns`."""
-    if len(part) < len(("name", "its number", "object")) or not part[0].name or part[1].name:
-        return False
-    meaning = words.words.get(part[1].text, "")
-    return meaning in _DETERMINERS or is_number(part[1].text, words)
 
 
 def _listed(part: Sequence[Token], words: WordTable, before: str, own: str) -> list[Nominal]:

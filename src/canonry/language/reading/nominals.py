@@ -156,6 +156,8 @@ class _NominalReader:
         value: str | Quantity | None = self._value()
         if not self.heads and not self.names and quantity is not None:
             value = quantity
+        determined = self.definite or self.indefinite or self.negative or self.quantifier
+        bare = len(self.heads) == 1 and not determined and self.number is None
         return Nominal(
             value=value,
             noun=noun_of(self.heads[-1], self.words.code) if self.heads else "",
@@ -169,14 +171,9 @@ class _NominalReader:
             inner=self.inner,
             within=self.within if self.heads else ("", ""),
             label=self.label,
-            proper=self._is_proper(),
+            proper=bare and "capital_nouns" in self.words.flags,
             marks=frozenset(self.marks if self.names and not self.heads else ()),
         )
-
-    def _is_proper(self) -> bool:
-        determined = self.definite or self.indefinite or self.negative or self.quantifier
-        bare = len(self.heads) == 1 and not determined and self.number is None
-        return bare and "capital_nouns" in self.words.flags
 
     def _head_last(self) -> None:
         """Put the noun after its adjectives, in languages where most of them follow it."""

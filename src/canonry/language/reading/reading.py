@@ -158,10 +158,11 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
     happened = any(one.when and _is_change(one) for one in said)
     always = any(attribute(one.attribute).always for one in said)
     words = [each.strip(',.;:!?()"') for each in text.split()]
-    since = ["since" in _prepositions(each) for each in words]
+    roles = [{language(c).prepositions.get(each.casefold()) for c in _TABLES} for each in words]
+    since = ["since" in each for each in roles]
     if len(times) != 1 or len(points) > 1 or always or not (happened or any(since) or unread):
         return ""
-    begins = [bool(_prepositions(each) - {"of"}) for each in words]
+    begins = [bool(each - {"of", "", None}) for each in roles]
     parts = parts_of(*times)
     for size in range(min(_TIME_MAX, len(words)), 0, -1):
         every = range(len(words) - size + 1)
@@ -177,11 +178,6 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
 
 def _verb(word: str) -> tuple[str, str] | None:
     return verb_of(word, "en")
-
-
-def _prepositions(word: str) -> set[str]:
-    found = (language(c).prepositions.get(word.casefold()) for c in _TABLES)
-    return {each for each in found if each}
 
 
 def _is_change(said: Statement) -> bool:

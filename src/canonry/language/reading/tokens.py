@@ -290,7 +290,8 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
         ids.append(said)
         return f" @{len(ids) - 1}@ "
 
-    plain = _plain_name(text[:LONG], words).replace("\u2026", ".")
+    plain = _FORMS[words.code]["abbreviations"].sub(r"\1 ", plain_signs(text[:LONG]))
+    plain = plain.replace("\u2026", ".")
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
     plain = _with_names(plain, names, words, mask)
     for old, new in _CHANGES[words.code]["cased"]:
@@ -321,7 +322,9 @@ def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Mas
     A name in lower case, with a hyphen or with a letter beyond ASCII is masked anywhere. The
     genitive of a name stays apart: `Jules` is `Jule 's`.
     """
-    known = {_plain_name(name, words).casefold(): said for name, said in names.items()}
+    shortened = _FORMS[words.code]["abbreviations"]
+    plain = {shortened.sub(r"\1 ", plain_signs(name)): said for name, said in names.items()}
+    known = {name.casefold(): said for name, said in plain.items()}
     loose = (name for name in names if not name.isascii() or "-" in name or name.islower())
     anywhere = {name.casefold() for name in loose}
     sizes = sorted({len(name) for name in known}, reverse=True)
@@ -355,11 +358,6 @@ def _full_name(found: str, words: WordTable, mask: Masking) -> str:
     common = titled or any(first in table for table in tables)
     known = verb_of(first, words.code) is not None or attribute_of_word(first) is not None
     return found if common or known else _unknown(found, words, mask)
-
-
-def _plain_name(name: str, words: WordTable) -> str:
-    """Return a name or a text without the dots of short forms."""
-    return _FORMS[words.code]["abbreviations"].sub(r"\1 ", plain_signs(name))
 
 
 def _unknown(found: str, words: WordTable, mask: Masking) -> str:
@@ -414,13 +412,6 @@ def verb_of(word: str, code: str) -> tuple[str, str] | None:
     return _unlisted(word, words)
 
 
-def is_finite(word: str, words: WordTable) -> bool:
-    """Tell whether a word is an auxiliary, or a verb with a subject of its own: `is`, `went`."""
-    auxiliary = any(words.has(group, word) for group in ("be", "have", "do"))
-    known = verb_of(word, words.code)
-    return auxiliary or word in words.modals or (known is not None and known[1] in {"s", "past"})
-
-
 def _unlisted(word: str, words: WordTable) -> tuple[str, str] | None:
     """Return the verb of a participle with a prefix, or of a past that no table has."""
     prefix, past = words.participle_prefix, words.unknown_past
@@ -430,6 +421,13 @@ def _unlisted(word: str, words: WordTable) -> tuple[str, str] | None:
     if past and word.endswith(past) and len(word) > _SHORTEST_PAST:
         return stem_of(words.stemmer, word), "past"
     return None
+
+
+def is_finite(word: str, words: WordTable) -> bool:
+    """Tell whether a word is an auxiliary, or a verb with a subject of its own: `is`, `went`."""
+    auxiliary = any(words.has(group, word) for group in ("be", "have", "do"))
+    known = verb_of(word, words.code)
+    return auxiliary or word in words.modals or (known is not None and known[1] in {"s", "past"})
 
 
 def _irregular_form(word: str, words: WordTable) -> str:

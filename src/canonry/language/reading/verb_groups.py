@@ -44,7 +44,7 @@ class GroupReader:
         words = self.words
         past = words.has("past", text)
         denied = any(words.has("negations", one.text) for one in self.tokens[1:2])
-        helps = denied or self._leads_on()
+        helps = denied or self._is_followed_by(lambda each: verb_of(each, words.code) is not None)
         if words.has("negations", text):
             self.ended = self.ended or text == "nolonger"
             self.negative = self.negative or text != "nolonger"
@@ -216,6 +216,8 @@ class GroupReader:
 
     def _group(self, verb: str, *, copula: bool = False, passive: bool = False) -> VerbGroup:
         duty = self.obliged and not copula and (self.excused or not self.negative)
+        possible = copula and self.ability and "can_be" in self.words.flags  # "can be so"
+        modality = Modality.POSSIBLE if possible else self.modality
         return VerbGroup(
             verb=verb,
             copula=copula,
@@ -224,7 +226,7 @@ class GroupReader:
             ended=self.ended,
             past=self.past and not (copula and self.have),
             perfect=self.have,
-            modality=self._modality(duty=duty, copula=copula),
+            modality=Modality.ASSERTED if duty else modality,
             duty=duty,
             ongoing=self.ongoing,
             ability=self.ability,
@@ -234,13 +236,6 @@ class GroupReader:
             never=self.never,
             marks=frozenset(self.marks),
         )
-
-    def _modality(self, *, duty: bool, copula: bool) -> Modality:
-        """Return how sure the clause is; with a form of be, `can` only says that it may be so."""
-        if duty:
-            return Modality.ASSERTED
-        guessed = copula and self.ability and "can_be" in self.words.flags
-        return Modality.POSSIBLE if guessed else self.modality
 
     def _stopped(self) -> tuple[VerbGroup, list[Token]]:
         """Read `has ceased to be queen` and `stopped smoking`."""
@@ -256,10 +251,6 @@ class GroupReader:
         if known is None:
             raise UnreadClause
         return VerbGroup(verb=known[0], ended=not self.negative, past=self.past), tokens
-
-    def _leads_on(self) -> bool:
-        """Tell whether a verb follows an auxiliary, so that it is not the main verb."""
-        return self._is_followed_by(lambda text: verb_of(text, self.words.code) is not None)
 
     def _is_perfect(self) -> bool:
         """Tell whether a participle follows a form of have."""

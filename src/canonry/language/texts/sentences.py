@@ -256,7 +256,9 @@ def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
         for begin, fresh, end in _spans(flow.text, how):
             text = flow.text[begin:end].strip()
             if text:
-                yield Excerpt(text=text, page=flow.page_at(fresh), section=section)
+                at = bisect_right(flow.starts, fresh) - 1
+                page = flow.pages[at] if flow.pages else None
+                yield Excerpt(text=text, page=page, section=section)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,16 +284,13 @@ class _Flow:
         pages = tuple(part.page for part in parts)
         return cls(text="".join(pieces), starts=tuple(starts), pages=pages)
 
-    def page_at(self, offset: int) -> int | None:
-        return self.pages[bisect_right(self.starts, offset) - 1] if self.pages else None
-
 
 def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
     """Yield (start, start of new text, end) of each excerpt; together they cover the text."""
     ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
     while fresh < len(text):
-        most = ruler.farthest(begin)
+        most = min(ruler.after(begin, how.tokens), begin + how.characters)
         if most >= len(text):
             yield begin, fresh, len(text)
             return
@@ -308,18 +307,13 @@ class _Ruler:
         self._how = how
         self._starts = token_starts(text)
 
-    def farthest(self, begin: int) -> int:
-        """Return the latest place where the excerpt may end."""
-        reached = self._after(begin, self._how.tokens)
-        return min(reached, begin + self._how.characters)
-
     def ideal(self, begin: int) -> int:
         """Return the best end of the excerpt, so that the last one is not much shorter."""
         tokens = len(self._starts) - bisect_left(self._starts, begin)
         own = self._how.tokens - min(self._how.overlap, self._how.tokens // 4)
         characters = max(1, self._how.characters * 3 // 4)
         pieces = max(2, -(-tokens // own), -(-(self._length - begin) // characters))
-        return self._after(begin, tokens // pieces)
+        return self.after(begin, tokens // pieces)
 
     def shared(self, end: int) -> int:
         """Return how much of the end to repeat in the next excerpt, at most a quarter."""
@@ -328,7 +322,7 @@ class _Ruler:
         begin = self._starts[place] if place < len(self._starts) else end
         return max(0, min(end - begin, self._how.characters // 4))
 
-    def _after(self, begin: int, tokens: int) -> int:
+    def after(self, begin: int, tokens: int) -> int:
         place = bisect_left(self._starts, begin) + tokens
         return self._starts[place] if place < len(self._starts) else self._length
 

@@ -268,24 +268,30 @@ def implied_by(said: Statement, after: tuple[str, ...] = ()) -> Iterator[Stateme
     unknown = implied and ("@@" in implied or (implied.endswith("<") and not value))
     if not implied or not said.holds or said.quantifier or unknown:
         return
+    over = implied.endswith(":-")
+    if over and (said.phase is Phase.WAS or said.phase is Phase.ENDS):
+        return
     if said.phase is Phase.ENDS and entry.cardinality != 1:
         return
     name, _, what = implied.rpartition(":")
     ends = (value, said.subject) if what == "<" else (said.subject, what.replace("@", value))
     followed = replace(said, subject=ends[0], attribute=name, value=ends[1], implied=True)
+    if over:
+        followed = replace(followed, value=None, phase=Phase.ENDS)
     yield followed
     yield from () if name in after else implied_by(followed, (*after, said.attribute, name))
-    if entry.symmetric and what != "@":
+    if entry.symmetric and value and what != "@":
         yield replace(followed, subject=value)
 
 
-def statement_of_tag(entity_id: str, tag: str, *, holds: bool) -> Statement | None:
-    """Return what a state tag says of an entity; None if no attribute knows the tag."""
+def statements_of_tag(entity_id: str, tag: str, *, holds: bool) -> tuple[Statement, ...]:
+    """Return what a state tag says of an entity, and ends; none if no attribute knows the tag."""
     known = attribute_of_word(tag)
     if known is None:
-        return None
+        return ()
     phase = Phase.IS if holds else Phase.ENDS
-    return Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase)
+    said = Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase)
+    return (said, *(one for one in implied_by(said) if holds and one.phase is Phase.ENDS))
 
 
 @lru_cache(maxsize=4)

@@ -55,10 +55,6 @@ class Leap:
     save: int | None = None
     again: int | None = None
 
-    def is_leap(self, year: int) -> bool:
-        """Return whether the year is longer."""
-        return self._before(year + 1) != self._before(year)
-
     def days_before(self, year: int) -> int:
         """Return the number of leap days before a year, counted from year 1; negative before it."""
         return self.days * (self._before(year) - self._before(1))
@@ -140,10 +136,11 @@ class DeclaredYears:
 
     def lengths(self, year: int) -> tuple[int, ...]:
         """Return the number of days in each month of a year."""
-        if self.leap is None or not self.leap.is_leap(year):
+        leap = self.leap
+        if leap is None or leap.days_before(year + 1) == leap.days_before(year):
             return self.days
-        at = self.leap.month
-        return (*self.days[:at], self.days[at] + self.leap.days, *self.days[at + 1 :])
+        at = leap.month
+        return (*self.days[:at], self.days[at] + leap.days, *self.days[at + 1 :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

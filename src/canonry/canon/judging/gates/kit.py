@@ -69,11 +69,6 @@ class Objection:
     taken_back: bool = False
     rule: str = ""
 
-    def yields_to(self, word: Authority) -> bool:
-        """Tell whether the conflicting canon gives way to this authority."""
-        enough = may_end if self.taken_back else outranks
-        return enough(word, self.authority)
-
 
 Examine: TypeAlias = Callable[[Candidate, Any, SliceView], Iterator[Objection]]
 """Yields what speaks against a candidate, by its content and a view of the canon."""
@@ -193,7 +188,8 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
     )
     word = Authority.GM if overruling else score.authority
     given = partial(Verdict, score=score, reads=frozenset(view.read), wanted=frozenset(view.wanted))
-    if lost := [one for one in strict if not one.yields_to(word)]:
+    enough = [(one, may_end if one.taken_back else outranks) for one in strict]
+    if lost := [one for one, gives_way in enough if not gives_way(word, one.authority)]:
         return given(
             status=ProposalStatus.REJECTED,
             rule=lost[0].rule,

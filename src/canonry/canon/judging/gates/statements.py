@@ -51,7 +51,7 @@ from canonry.values.moments import (
     time_of,
 )
 from canonry.values.moments import same_scene as in_one_scene
-from canonry.values.provenance import CanonLevel, Evidence
+from canonry.values.provenance import Authority, CanonLevel, Evidence
 from canonry.values.statements import PHRASE, Modality, Phase, Statement
 
 POSSIBLE: Final = "possible conflict: "
@@ -99,11 +99,17 @@ def objections_to(
     if not said:
         return
     worst: dict[object, Objection] = {}
+    fact = content if isinstance(content, FactContent) else None
+    until = end_of(now.at, fact.duration if fact else None)
+    involved = map(view.entity, fact.involved if fact else ())
+    about = frozenset(entity.id for entity in involved if entity is not None)
     for standing in standings_beside(said, now, view):
-        if _judged_elsewhere(content, standing) or not _meets(content, now, standing):
+        held = standing.thing
+        apart = isinstance(held, Fact) and not overlaps(now.at, until, held.time_ref, held.ends_at)
+        if apart or _judged_elsewhere(content, standing):
             continue
         for claim in said:
-            found = _objection(standing, claim, now, view, about=_about(content, view), by=by)
+            found = _objection(standing, claim, now, view, about=about, by=by)
             if found and by and _is_order_unknown(found, standing, claim, by, view):
                 words = f"{POSSIBLE}{standing.words} {UNORDERED}"
                 found = replace(found, weight=Weight.WARNS, rationale=words, rivals=())
@@ -171,18 +177,23 @@ def _circles(said: tuple[Statement, ...], now: Moment, view: SliceView) -> Itera
 
 
 def first_heir(item: Fact | Relation, view: SliceView) -> tuple[str, Instant | None] | None:
-    """Return the id and the time of the earliest later item that ends one; None if it holds on."""
+    """Return the id and the time of the earliest later item that ends one; None if it holds on.
+
+    Another value of what never changes ends it whenever it holds, and so has no time.
+    """
     own = standings_of(item, view)
-    heirs = [
-        (heir.rival, heir.moment)
-        for heir in standings_beside([one.statement for one in own], item.moment, view)
-        if isinstance(heir.rival, str)
-        and heir.rival != item.id
-        and comes_after(heir.moment, item.moment)
-        and any(_ends(one, heir, view) for one in own)
-    ]
+    heirs: list[tuple[str, Moment, Instant | None]] = []
+    for heir in standings_beside([one.statement for one in own], item.moment, view):
+        if not isinstance(heir.rival, str) or heir.rival == item.id:
+            continue
+        over = {attribute(one.statement.attribute).fixed for one in own if _ends(one, heir, view)}
+        later = comes_after(heir.moment, item.moment)
+        if True in over and heir.moment.recorded > item.moment.recorded:
+            heirs.append((heir.rival, heir.moment, None))
+        elif False in over and later:
+            heirs.append((heir.rival, heir.moment, heir.moment.at))
     first = next(iter(arranged(heirs, lambda heir: heir[1])), None)
-    return None if first is None else (first[0], first[1].at)
+    return None if first is None else (first[0], first[2])
 
 
 def ends_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
@@ -239,22 +250,6 @@ def _judged_elsewhere(content: Content, standing: Standing) -> bool:
             return False
 
 
-def _meets(content: Content, now: Moment, standing: Standing) -> bool:
-    """Tell whether a fact holds at some time of the claim."""
-    thing = standing.thing
-    if not isinstance(thing, Fact):
-        return True
-    duration = content.duration if isinstance(content, FactContent) else None
-    return overlaps(now.at, end_of(now.at, duration), thing.time_ref, thing.ends_at)
-
-
-def _about(content: Content, view: SliceView) -> frozenset[str]:
-    if not isinstance(content, FactContent):
-        return frozenset()
-    found = [view.entity(reference) for reference in content.involved]
-    return frozenset(entity.id for entity in found if entity is not None)
-
-
 def order_of(now: Moment, said: Moment) -> Order:
     """Return the order of a claim and of what stands.
 
@@ -294,7 +289,9 @@ def _objection(
     if by is not None and standing.thing is not None and order is not Order.EARLIER:
         found = found or _revised(held, claim, standing.thing.evidence, by.evidence, view)
     found = found or _compared(held, claim, order, view)
-    if found is None and _is_undated_again(held, claim, now, said):
+    again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
+    undated = now.at is None and said.at is not None and now.place.scene == 0
+    if found is None and again and undated:  # as a decision against what ended at a time
         found = _compared(held, claim, Order.ONE, view)
         if found and said.at is not None:
             found = found[0], f"{found[1]} The other holds since {render_instant(said.at)[:10]}"
@@ -302,21 +299,16 @@ def _objection(
         return None
     weight, reason = found
     possible = weight is Weight.WARNS
+    followed = claim.implied and claim.phase is Phase.ENDS  # its cause has the authority for it
     words = f"{POSSIBLE}{standing.words} ({reason})" if possible else standing.words
     return Objection(
         weight=weight,
         rationale=words,
         conflicts=standing.conflicts,
         rivals=() if possible else (standing.rival,),
-        authority=standing.authority,
+        authority=Authority.SYSTEM if followed else standing.authority,
         taken_back=in_one_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL,
     )
-
-
-def _is_undated_again(held: Statement, claim: Statement, now: Moment, said: Moment) -> bool:
-    """Tell whether a claim without a time says what ended at one, as a decision against it does."""
-    again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
-    return again and now.at is None and said.at is not None and now.place.scene == 0
 
 
 def _displaced(held: Statement, claim: Statement, order: Order) -> _Effect | None:
