@@ -115,6 +115,15 @@ def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
     return [(grade, old) for grade, old in found if grade]
 
 
+def is_over(view: View, new: Statement, old: Statement) -> bool:
+    """Tell whether a denial of its scene comes after a change there that ended what it denies."""
+    if new.positive or not old.positive or not new.scene or new.scene != old.scene:
+        return False
+    known = View(view.table, view.log[:-1], viewer=view.viewer).holds(old.subject, old.attribute)
+    over = [s for s in known if old.id in s.ids and s.begins <= view.keys[new.id]]
+    return bool(over) and all(s.ends <= view.keys[new.id] for s in over)
+
+
 def corrected_by(view: View, new: Statement) -> Iterator[str]:
     """Yield the statement that a correction replaces, and those that this one had replaced."""
     wrong = {e.id: e.corrects for _, e in view.entries if isinstance(e, Statement)}
@@ -134,7 +143,7 @@ def judge(
     for old in wrong:  # without a time of its own, it is of the moment of what it corrects
         new = replace(new, corrects=replaces, scene=new.scene if new.span else old.scene)
     view = View(table, (*log, new), viewer=PUBLIC if new.audience is None else new.audience)
-    against = rivals(view, new)
+    against = [(g, old) for g, old in rivals(view, new) if not is_over(view, new, old)]
     waits = any(
         s.id == replaces and s.authority > new.authority for s in view.standing(new.attribute)
     )

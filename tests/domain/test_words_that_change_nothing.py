@@ -11,11 +11,12 @@ NAMES = {"Ana": "ana", "Bo": "bo", "Tom": "tom", "Velm": "velm", "Bree": "bree"}
 
 
 def states_in(text: str) -> list[str]:
-    """The states of somebody that a text sets: those that hold now, begin or end."""
+    """The states that a text sets: those that hold now, begin or end, without what follows."""
     return [
         f"{one.subject} {one.value}"
         for one in read_statements(text, NAMES)
         if one.held is not None and attribute(one.attribute).exclusive
+        if not (one.implied and one.phase is Phase.ENDS)
     ]
 
 

@@ -254,7 +254,7 @@ async def test_lore_without_a_time_holds_at_any_date() -> None:
     assert await shown(desk, "Mill", "1300-01-01") == {"The Mill has a bell"}
 
 
-WEDDINGS = [
+WEDDINGS: list[dict[str, Any]] = [
     {"kind": "relation", "from": "Bo", "type": "MARRIED_TO", "to": "Ana"},
     {"kind": "fact", "says": "Bo married Ana", "about": ["Ana", "Bo"]},
 ]
@@ -314,3 +314,15 @@ async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None
     }
     await desk.call("tell", scene="Mill", turns=[{"by": "gm", "text": "On."}], when="1407-07-01")
     assert await shown(desk, "Gull") == {"Ana is the captain of the Gull"}
+
+
+async def test_an_end_by_a_plan_gives_way_to_an_earlier_successor() -> None:
+    desk = await a_table()
+    await desk.call("tell", scene="Ford", turns=[{"by": "gm", "text": "On."}], when="1410-07-01")
+    await tie(desk, "Di", "OWNS", "Ring", when="1395-04-01")
+    await fact(desk, "The Ring belongs to Cy", "Cy", "Ring", when="1412-04-01")
+    between = await tie(desk, "Ana", "OWNS", "Ring", when="1409-04-01")
+
+    assert await shown(desk, "Ring") == {"Ana owns Ring", "The Ring belongs to Cy"}
+    await retract(desk, between)
+    assert await shown(desk, "Ring") == {"Di owns Ring", "The Ring belongs to Cy"}

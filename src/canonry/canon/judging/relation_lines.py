@@ -203,14 +203,18 @@ def settled_line(
 def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
     """End each relation where the next one begins.
 
-    Other explicit ends remain: ends without a successor, or by a relation outside `words` and
-    `beside`.
+    Other explicit ends remain: ends without a successor, or by an item outside `words` and `beside`
+    that begins before the next one.
     """
     ends = _ends(words)
     known = {None, *ends, *beside}
     for one in (word.relation for word in words if word.again is None):
         end, by = ends[one.id], _heir_of(one)
-        if by not in known or (by is None and isinstance(one, Relation) and one.ended):
+        over, then = getattr(one, "until", None), end[0] if end else None
+        sooner = then is not None and over is not None and then < over
+        if by not in known and not sooner:
+            continue
+        if by is None and isinstance(one, Relation) and one.ended:
             continue
         said = isinstance(one, Relation) and one.said_ends and by not in ends
         if by is not None and (end is None or said):

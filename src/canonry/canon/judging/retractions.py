@@ -29,7 +29,7 @@ from canonry.log.entries import (
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation
-from canonry.values.attributes.table import attribute_of_word
+from canonry.values.attributes.table import attribute, attribute_of_word
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
@@ -117,6 +117,8 @@ def _ends_undone(
 ) -> Iterator[Entry]:
     """Yield the entries by which the states hold on that ended by what a fact says."""
     told_of = {one.attribute for one in fact.statements}
+    follows = (each for one in told_of for each in attribute(one).implies.values())
+    told_of |= {each.rpartition(":")[0] for each in follows}
     over = [one.involved for one in ended_for(fact, view) if isinstance(one, Fact)]
     about = dict.fromkeys((*fact.involved, *chain.from_iterable(over)))
     for bearer in filter(None, (view.entity(Reference(one)) for one in about)):

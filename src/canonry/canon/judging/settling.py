@@ -413,7 +413,7 @@ def _state(pen: TagPen, old: Sequence[TagChange]) -> Iterator[Entry]:
         one
         for one in now
         if not one.holds
-        and excluded_by(one.tag, groups, (e.tag for e in never if together(e.moment, one.moment)))
+        and excluded_by(one.tag, groups, [e.tag for e in never if together(e.moment, one.moment)])
     ]
     fallen = [fact.id for one in (*never, *kept) for fact in pen.stating_then(one, holds=one.holds)]
     for fact_id in fallen:

@@ -152,7 +152,8 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
     first = text.split(maxsplit=1)[0].removesuffix("'s")
     said = (*read_statements(text, {}), *read_statements(text, {first: first}))
     points = require_days(text, path=path)
-    past = any(verb is not None and verb[1] == "past" for verb in map(_verb, text.split()))
+    verbs = [verb_of(each, "en") for each in text.split()]
+    past = any(verb is not None and verb[1] == "past" for verb in verbs)
     unread = not said and past  # its time is that of its words
     times = ({one.when for one in said} | (points if unread else set())) - {""}
     happened = any(one.when and _is_change(one) for one in said)
@@ -174,10 +175,6 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
         if named:
             return named
     return ""
-
-
-def _verb(word: str) -> tuple[str, str] | None:
-    return verb_of(word, "en")
 
 
 def _is_change(said: Statement) -> bool:

@@ -279,8 +279,8 @@ def implied_by(said: Statement, after: tuple[str, ...] = ()) -> Iterator[Stateme
     if over:
         followed = replace(followed, value=None, phase=Phase.ENDS)
     yield followed
-    yield from () if name in after else implied_by(followed, (*after, said.attribute, name))
-    if entry.symmetric and value and what != "@":
+    yield from () if over or name in after else implied_by(followed, (*after, said.attribute, name))
+    if entry.symmetric and what != "@":
         yield replace(followed, subject=value)
 
 
