@@ -78,7 +78,8 @@ async def with_sayers(desk: Desk, reply: Row) -> Row:
     others = [one for row in rows for one in disputed[id(row)]]
     own = {id(row): str(row.get("id") or row.get("proposal")) for row in rows}
     ids = {*own.values(), *(one["id"] for one in others)}
-    ids.update(one for text in _texts_in(reply) for one in _TOLD.findall(text))
+    texts = (e for row in _rows_in(reply) for e in row.values() if isinstance(e, str))
+    ids.update(one for text in texts for one in _TOLD.findall(text))
     said = await who_said(desk, ids) if ids else {}
 
     def named(text: str) -> str:
@@ -135,11 +136,6 @@ def _rows_in(value: Any) -> Iterator[Row]:
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):
         yield from _rows_in(each)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    for row in _rows_in(value):
-        yield from (each for each in row.values() if isinstance(each, str))
 
 
 def _changed(value: Any, how: Any) -> Any:

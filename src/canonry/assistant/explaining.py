@@ -365,8 +365,17 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     seen = canon.seen_by(caller)
     around = await seen.things({i for each in found.things.values() for i in named_in(each)})
     names = await seen.roots(i for i, each in around.items() if isinstance(each, Entity))
-    every = [_written(each, _what(each, found.things, names, around)) for each in found.written]
-    rows = [row for row in every if row["what"]]
+    rows = [
+        {
+            "at": one.commit.position,
+            "when": render_instant(one.commit.recorded_at),
+            "by": one.commit.actor.agent_id,
+            "tool": one.commit.tool,
+            "what": what,
+        }
+        for one in found.written
+        if (what := _what(one, found.things, names, around))
+    ]
     newest = query.after is None and query.since is None
     kept = _fitted(rows, page, newest=newest)
     cursor, left = found.cursor, found.left
@@ -392,17 +401,6 @@ def _since(text: str | None, canon: Canon) -> dict[str, Any]:
     if text.isascii() and text.isdecimal() and len(text) < 16:  # noqa: PLR2004 - as a position
         return {"after": Position(int(text))}
     return {"since": recorded_time(text, path="/since", now=canon.clock.now())}
-
-
-def _written(written: Written, what: Sequence[Row]) -> Row:
-    commit = written.commit
-    return {
-        "at": commit.position,
-        "when": render_instant(commit.recorded_at),
-        "by": commit.actor.agent_id,
-        "tool": commit.tool,
-        "what": what,
-    }
 
 
 def _what(

@@ -138,7 +138,9 @@ async def found_in(
         named = [f"{candidate(thing)} in {desk.space.name}" for desk, thing in found]
         raise may_mean(named, path)
     if not meant:
-        raise _refusal(refused, text, len(desks), path)
+        several = next((each for each in refused if isinstance(each, InvalidInput)), None)
+        near = [name for each in refused for name in each.details.get("candidates", ())]
+        raise several or no_match(text, f"{len(desks)} spaces", near, path)
     desk, thing = meant[0]
     desk.caller.use(desk.space.id)
     others = ", ".join(each[0].space.name for each in found if each[0] is not desk)
@@ -152,15 +154,6 @@ async def found_in(
 def _is_called(thing: Thing, text: str) -> bool:
     known = thing.known_as if isinstance(thing, Entity) else (folded(title_of(thing)),)
     return folded(text.strip()) in known
-
-
-def _refusal(refused: Sequence[CanonryError], text: str, count: int, path: str) -> CanonryError:
-    """Return the error of an ambiguous name if there is one, else of an unknown name."""
-    several = next((each for each in refused if isinstance(each, InvalidInput)), None)
-    if several is not None:
-        return several
-    near = [name for each in refused for name in each.details.get("candidates", ())]
-    return no_match(text, f"{count} spaces", near, path)
 
 
 def placed(row: Row, desk: Desk, desks: Sequence[Desk]) -> Row:

@@ -89,7 +89,10 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
     """
     details, message = dict(error.details), error.message
     path, near = details["path"], details.pop("candidates", ())
-    part, last = _part_of(call, path)
+    *steps, last = [int(each) if each.isdecimal() else each for each in path.split("/")[1:]]
+    part: Any = call
+    for step in steps:
+        part = part[step]
     claimed = _CLAIMED.fullmatch(path) if error.code == "name.unknown" else None
     if claimed:
         used = encode_json(call["claims"][int(claimed[1])]).decode()
@@ -112,15 +115,6 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
     sure = tool != "decide" or error.code != "name.unknown"
     more = more if sure and len(encode_json(more)) <= _CALL_MAX else {}
     return type(error)(error.code, message, **details, **more)
-
-
-def _part_of(call: dict[str, Any], path: str) -> tuple[Any, Any]:
-    """Return the object or list of a call that a path leads into, and the last step."""
-    *steps, last = [int(each) if each.isdecimal() else each for each in path.split("/")[1:]]
-    part: Any = call
-    for step in steps:
-        part = part[step]
-    return part, last
 
 
 def _worded(name: str, run: Run, *, paged: bool) -> Run:

@@ -137,7 +137,12 @@ async def fell_before(canon: Canon, caller: Caller, thing: Retconnable) -> bool:
 
 async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], bool]:
     """Return statements about the same entities, an event's effects, and whether more exist."""
-    space, about = thing.space, await _family(canon, thing)
+    space = thing.space
+    if isinstance(thing, Entity):
+        about = family_of(thing)
+    else:
+        roots = await canon.within(space).roots(entities_of(thing))
+        about = frozenset(one for root in roots.values() for one in family_of(root))
     found: dict[str, Asserted] = {}
     more = False
     if about:
@@ -155,13 +160,6 @@ async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], b
         found |= {each.id: each for each in effects.values() if isinstance(each, Event)}
     found.pop(thing.id, None)
     return tuple(found.values()), more
-
-
-async def _family(canon: Canon, thing: Retconnable) -> frozenset[EntityId]:
-    if isinstance(thing, Entity):
-        return family_of(thing)
-    roots = await canon.within(thing.space).roots(entities_of(thing))
-    return frozenset(one for root in roots.values() for one in family_of(root))
 
 
 def entities_of(thing: Asserted) -> tuple[EntityId, ...]:

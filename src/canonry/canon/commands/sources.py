@@ -178,7 +178,10 @@ class _Ingestion:
     async def run(self) -> int:
         """Store the document; return the number of added snippets."""
         total, done, added = len(self.snippets), 0, 0
-        await self._look()
+        for batch in self._batches():  # an earlier run may have given the document its place
+            if self.first is None:
+                known = await self.canon.within(self.source.space).things(each.id for each in batch)
+                self.first = first_of(batch, known)
         for number, batch in reversed(tuple(enumerate(self._batches()))):
             added += await self._keep(batch, step(self.caller, f"snippets {number}"))
             done += len(batch)
@@ -188,13 +191,6 @@ class _Ingestion:
     def _batches(self) -> Sequence[Sequence[SnippetDraft]]:
         starts = range(0, len(self.snippets), SNIPPETS_PER_COMMIT)
         return [self.snippets[start : start + SNIPPETS_PER_COMMIT] for start in starts]
-
-    async def _look(self) -> None:
-        """Find the place that an earlier run gave to the document."""
-        for batch in self._batches():
-            if self.first is None:
-                known = await self.canon.within(self.source.space).things(each.id for each in batch)
-                self.first = first_of(batch, known)
 
     async def _keep(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
         settled = self.first

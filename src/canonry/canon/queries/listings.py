@@ -160,7 +160,9 @@ async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
     """List the spaces that the caller may see, oldest first, then the caller's account."""
     found = await list_opened(canon, caller)
     if caller.spaces is None or caller.account in caller.spaces:
-        found.append(await _own_account(canon, caller))
+        own = await canon.seen_by(caller).thing(caller.account)
+        opened, kind = own if isinstance(own, Space) else None, SpaceKind.ACCOUNT
+        found.append(ChosenSpace(id=caller.account, kind=kind, name="account", opened=opened))
     return found
 
 
@@ -262,16 +264,6 @@ def _named(spaces: Sequence[ChosenSpace]) -> dict[str, object]:
 
 def _chosen(space: Space) -> ChosenSpace:
     return ChosenSpace(id=space.id, kind=space.kind, name=space.name, opened=space)
-
-
-async def _own_account(canon: Canon, caller: Caller) -> ChosenSpace:
-    found = await canon.seen_by(caller).thing(caller.account)
-    return ChosenSpace(
-        id=caller.account,
-        kind=SpaceKind.ACCOUNT,
-        name="account",
-        opened=found if isinstance(found, Space) else None,
-    )
 
 
 _FACT_PAGES: Final = 10
