@@ -118,11 +118,6 @@ class Hall:
         require_complete(found[0])
         return self._admitted(*found)
 
-    @property
-    def keeps_sessions(self) -> bool:
-        """Return whether users can sign out."""
-        return not isinstance(self.door, Unlocked)
-
     def __len__(self) -> int:
         """Return the number of sessions."""
         return len(self._known)
@@ -134,10 +129,6 @@ class Hall:
     def form_key(self, visitor: Visitor) -> str:
         """Return the secret that every form of the user carries."""
         return hmac.digest(self._seal, visitor.key.encode(), "sha256").hex()
-
-    def is_own_form(self, visitor: Visitor, key: str) -> bool:
-        """Return whether a form with `key` was made for the user."""
-        return _same(key, self.form_key(visitor))
 
     def _admitted(self, principal: Principal, seconds: float) -> Visitor:
         key, owner = self._drawn(), _owner(principal)
@@ -284,7 +275,7 @@ class Visit:
         except ValueError:
             raise PermissionError from None
         (key,) = fields.get("key", [""])[:1]
-        if not self.hall.is_own_form(self.visitor, key):
+        if not _same(key, self.hall.form_key(self.visitor)):
             raise PermissionError
         return fields
 
@@ -300,7 +291,7 @@ class Visit:
             path=self.request.scope["path"],
             asked={name: tuple(params.getlist(name)) for name in params},
             tools=frozenset(each.thing.name for each in offers),
-            leaves=self.hall.keeps_sessions,
+            leaves=not isinstance(self.hall.door, Unlocked),
             who=principal.user or principal.agent_id or "",
         )
 

@@ -283,11 +283,6 @@ class Proof:
         return self.held > 0 and 2 * self.held >= self.steps
 
 
-def proof_of(lines: Sequence[Booked]) -> Proof:
-    """Check the balances of lines in both directions and return the better proof."""
-    return max((_in(lines, newest) for newest in (False, True)), key=lambda proof: proof.held)
-
-
 def _in(lines: Sequence[Booked], newest_first: bool) -> Proof:  # noqa: FBT001
     steps, broken = 0, []
     for place, (above, below) in enumerate(pairwise(lines), 1):
@@ -459,7 +454,8 @@ def _tried(
             paid = decimal_of(sums.paid(row))
             paid = None if paid is None else paid + sums.charged(row)
             lines.append((paid, decimal_of(sums.balance(row))))
-        proof = proof_of(lines)
+        both = (_in(lines, newest) for newest in (False, True))
+        proof = max(both, key=lambda each: each.held)
         proofs.append(replace(proof, broken=tuple(run[place] for place in proof.broken)))
     return sums, Proof(
         steps=sum(each.steps for each in proofs),

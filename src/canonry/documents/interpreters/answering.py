@@ -367,8 +367,13 @@ _VERSION: Final = "2023-06-01"
 _TOOL: Final = "record_entities"
 
 
-def _body(question: str) -> Mapping[str, Any]:
-    return {
+ANTHROPIC: Final = ModelProtocol(
+    provider="anthropic",
+    path="/messages",
+    headers=lambda key: (
+        {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
+    ),
+    body=lambda question: {
         "system": INSTRUCTIONS,
         "messages": [{"role": "user", "content": question}],
         "tools": [
@@ -379,22 +384,16 @@ def _body(question: str) -> Mapping[str, Any]:
             }
         ],
         "tool_choice": {"type": "tool", "name": _TOOL},
-    }
-
-
-ANTHROPIC: Final = ModelProtocol(
-    provider="anthropic",
-    path="/messages",
-    headers=lambda key: (
-        {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
-    ),
-    body=_body,
+    },
     said=lambda answer: next(e for e in answer["content"] if e.get("type") == "tool_use")["input"],
 )
 
 
-def _openai_compatible_body(question: str) -> Mapping[str, Any]:
-    return {
+OPENAI: Final = ModelProtocol(
+    provider="openai",
+    path="/chat/completions",
+    headers=bearer,
+    body=lambda question: {
         "messages": [
             {"role": "system", "content": INSTRUCTIONS},
             {"role": "user", "content": question},
@@ -403,14 +402,7 @@ def _openai_compatible_body(question: str) -> Mapping[str, Any]:
             "type": "json_schema",
             "json_schema": {"name": "entities", "strict": True, "schema": ANSWER_SCHEMA},
         },
-    }
-
-
-OPENAI: Final = ModelProtocol(
-    provider="openai",
-    path="/chat/completions",
-    headers=bearer,
-    body=_openai_compatible_body,
+    },
     said=lambda answer: json.loads(answer["choices"][0]["message"]["content"]),
 )
 

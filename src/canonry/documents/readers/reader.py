@@ -567,7 +567,20 @@ class LocalReader(DocumentReader):
             raise too_large(fault, getattr(limits, fault))
         if fault is not None:
             raise InvalidInput(f"document.{fault}", _FILE_FAULTS[fault])
-        return _told(said, reading)
+        return replace(
+            reading,
+            parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
+            tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
+            records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
+            notes=(*reading.notes, *said["notes"]),
+            made_at=said["made_at"] or reading.made_at,
+            members=tuple(
+                Member(
+                    data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place
+                )
+                for name, media, data, place in said["members"]
+            ),
+        )
 
     def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
         text, notes = guessed(data, hint.charset)
@@ -595,22 +608,6 @@ class LocalReader(DocumentReader):
                 return replace(reading, parts=tuple(sections(below)))
             case _:
                 return replace(reading, parts=whole)
-
-
-def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
-    """Read the reply of a parser process."""
-    return replace(
-        reading,
-        parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
-        tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
-        records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
-        notes=(*reading.notes, *said["notes"]),
-        made_at=said["made_at"] or reading.made_at,
-        members=tuple(
-            Member(data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place)
-            for name, media, data, place in said["members"]
-        ),
-    )
 
 
 def too_large(unit: str, limit: int) -> InvalidInput:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from typing_extensions import override
@@ -57,18 +58,15 @@ class OpenAICompatibleEmbedder(Embedder):
         asked = [prefix + text for text in texts]
         found: list[Vector] = []
         for start in range(0, len(asked), self._endpoint.batch):
-            found.extend(await self._batch(asked[start : start + self._endpoint.batch]))
+            ask = partial(self._asked, asked[start : start + self._endpoint.batch])
+            probe = partial(self._asked, ["hello"], probe=True)
+            found.extend(await self._service.ask(ask, probe))
         return found
 
     @override
     async def close(self) -> None:
         await self._service.close()
         await self._posting.close()
-
-    async def _batch(self, texts: Sequence[str]) -> Sequence[Vector]:
-        return await self._service.ask(
-            lambda: self._asked(texts), lambda: self._asked(["hello"], probe=True)
-        )
 
     async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}

@@ -238,8 +238,30 @@ def _offset(value: float, path: str, _: CallArguments) -> int:
     return int(value)
 
 
-def _conditions(value: Any, _path: str, _asking: CallArguments) -> tuple[Condition, ...]:
-    return tuple(
+READERS: Final[Mapping[str, ReadValue]] = {
+    "day_end": lambda value, path, _: moment_in(value, path, end_of_day=True),
+    "entity": lambda value, path, _: entity_id_in(value, path),
+    "field_specs": lambda value, _path, _asking: [
+        FieldSpec(
+            name=name,
+            type=FieldType(spec["type"]),
+            required=bool(spec.get("required", False)),
+            aliases=tuple(spec.get("aliases") or ()),
+            policy=spec.get("merge_policy") or "last_write",
+            event_type=spec.get("event_type"),
+        )
+        for name, spec in value.items()
+    ],
+    "long": lambda value, path, _: checked_text(value, path, TEXT_MAX),
+    "moment": lambda value, path, _: moment_in(value, path),
+    "name": lambda value, path, _: checked_text(value, path),
+    "offset": _offset,
+    "period": lambda value, _path, _asking: Period(value),
+    "source": lambda value, path, _: source_id_in(value, path),
+    "whole": lambda value, _path, _asking: int(value),
+}
+DEFAULTING: Final[Mapping[str, ReadValue]] = {
+    "conditions": lambda value, _path, _asking: tuple(
         Condition(
             field=checked_text(each["field"], "/field"),
             equals=each.get("equals"),
@@ -250,37 +272,7 @@ def _conditions(value: Any, _path: str, _asking: CallArguments) -> tuple[Conditi
             high=each.get("to"),
         )
         for each in value or ()
-    )
-
-
-def _field_specs(value: Mapping[str, Any], _path: str, _asking: CallArguments) -> list[FieldSpec]:
-    return [
-        FieldSpec(
-            name=name,
-            type=FieldType(spec["type"]),
-            required=bool(spec.get("required", False)),
-            aliases=tuple(spec.get("aliases") or ()),
-            policy=spec.get("merge_policy") or "last_write",
-            event_type=spec.get("event_type"),
-        )
-        for name, spec in value.items()
-    ]
-
-
-READERS: Final[Mapping[str, ReadValue]] = {
-    "day_end": lambda value, path, _: moment_in(value, path, end_of_day=True),
-    "entity": lambda value, path, _: entity_id_in(value, path),
-    "field_specs": _field_specs,
-    "long": lambda value, path, _: checked_text(value, path, TEXT_MAX),
-    "moment": lambda value, path, _: moment_in(value, path),
-    "name": lambda value, path, _: checked_text(value, path),
-    "offset": _offset,
-    "period": lambda value, _path, _asking: Period(value),
-    "source": lambda value, path, _: source_id_in(value, path),
-    "whole": lambda value, _path, _asking: int(value),
-}
-DEFAULTING: Final[Mapping[str, ReadValue]] = {
-    "conditions": _conditions,
+    ),
     "mapping": lambda value, _path, _asking: value or {},
     "reason": lambda value, path, _: "" if value is None else checked_text(value, path, TEXT_MAX),
     "values": lambda value, _path, _asking: tuple(value or ()),

@@ -14,7 +14,6 @@ from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit
 from canonry.log.entries import Erased, Made, Redacted
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Relation
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldType, TruthRelation
@@ -82,7 +81,16 @@ async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
         async for seen in every_item(partial(canon.state.observations_newest, (entity.id,))):
             yield _line({"observation": _observation(seen)})
     async for relation in every_match(canon.state.relations, RelationQuery(spaces=spaces)):
-        yield _line({"relationship": _relation(relation)})
+        told = {
+            "id": relation.id,
+            "relationship_type": relation.rel_type,
+            "source_entity_id": relation.from_id,
+            "target_entity_id": relation.to_id,
+            "ended": relation.ended,
+            "metadata": relation.properties,
+            "created_at": render_instant(relation.created_at),
+        }
+        yield _line({"relationship": told})
 
 
 def _source(source: Source) -> Mapping[str, Any]:
@@ -104,18 +112,6 @@ def _observation(seen: Observation) -> Mapping[str, Any]:
 
 def _fragments(found: Mapping[str, Any]) -> Mapping[str, Any]:
     return {n: {"value": each.value, "reason": each.reason} for n, each in found.items()}
-
-
-def _relation(relation: Relation) -> Mapping[str, Any]:
-    return {
-        "id": relation.id,
-        "relationship_type": relation.rel_type,
-        "source_entity_id": relation.from_id,
-        "target_entity_id": relation.to_id,
-        "ended": relation.ended,
-        "metadata": relation.properties,
-        "created_at": render_instant(relation.created_at),
-    }
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
