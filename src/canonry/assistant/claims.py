@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk, checked, require_few
+from canonry.assistant.desk import Desk, require_few
 from canonry.assistant.rows import Row, cut, filled, properties_of
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.judging.contents import NOBODY
@@ -23,7 +23,7 @@ from canonry.canon.session.commit_change import made_before
 from canonry.canon.session.lookup import account_of
 from canonry.canon.session.narrowing import there_then
 from canonry.canon.session.snippets import SAID_TITLE
-from canonry.gateway.limits import meant
+from canonry.gateway.limits import checked_text, meant
 from canonry.gateway.tool import Reply
 from canonry.language.reading.reading import read_statements, require_days, said_by, time_said_in
 from canonry.language.texts.stems import is_part_of, stems_of
@@ -345,7 +345,8 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[
                 if not isinstance(value, str):
                     message = f"{path}/value must be a text for the field {name}."
                     raise InvalidInput("claim.value", message, path=f"{path}/value")
-                value = checked(value, 2_000 if name == DESCRIPTION else 200, path=f"{path}/value")
+                most = 2_000 if name == DESCRIPTION else 200
+                value = checked_text(value, most, path=f"{path}/value")
             does = {"entity_id": entity.id, "field": name, "value": value}
     return {"does": claim["kind"], **does, "reason": claim.get("reason", "")}
 
@@ -578,7 +579,7 @@ async def _told_by(
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
     if (said := arguments.get("said")) is not None and not dry:
-        text = checked(said, desk.canon.policy.limits.snippet, path="/said")
+        text = checked_text(said, desk.canon.policy.limits.snippet, path="/said")
         hint = FileHint(mime_type="text/plain; charset=utf-8", name=SAID_TITLE)
         given = GivenFile(data=text.encode(), hint=hint)
         account, inner = account_of(desk.caller), step(desk.caller, "said")
@@ -600,7 +601,7 @@ async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> Non
     new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
     for n, claim in enumerate(claims):
         if claim["kind"] == "entity":
-            checked(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
+            checked_text(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
             _record(claim, f"/claims/{n}")
         for end in ("from", "to", "of"):
             if end in claim and folded(claim[end]) not in new:

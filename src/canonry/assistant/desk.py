@@ -14,6 +14,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import require_there, there_then, with_clock
 from canonry.canon.session.spoken_times import calendar_of, clock_of, scene_time
+from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -55,7 +56,7 @@ class Desk:
 
     async def thing(self, text: str, *kinds: type, path: str) -> Thing:
         """Return the item of these kinds that a text names in this space."""
-        checked(text, NAME_MAX, path=path)
+        checked_text(text, NAME_MAX, path=path)
         now = self.canon.now
         if now is None or self.is_account:
             return await self._named(now or self.canon, text, kinds, path)
@@ -253,7 +254,7 @@ async def desk_of(
     """
     named = arguments.get("space")
     if named is not None:
-        checked(named, NAME_MAX, path="/space")
+        checked_text(named, NAME_MAX, path="/space")
     elif (named := await space_by_id(canon, caller, arguments, *names)) is None and not (
         opens and caller.space_used_last
     ):
@@ -331,20 +332,6 @@ def wanted(arguments: Arguments) -> Wanted:
         raise InvalidInput("cursor.malformed", message, path="/cursor")
     limit = min(max(int(arguments.get("limit", PAGE_DEFAULT)), 1), PAGE_MAX)
     return Wanted(limit=limit, offset=int(cursor), full=bool(arguments.get("full")))
-
-
-def checked(text: str, most: int, *, path: str) -> str:
-    """Return the text, or refuse one that is empty or has more than `most` characters.
-
-    Raises:
-        InvalidInput: `text.empty` or `text.too-long`.
-    """
-    if not text.strip():
-        raise InvalidInput("text.empty", f"{path} is empty. Write a text.", path=path)
-    if len(text) > most:
-        message = f"{path} has {len(text)} characters; the limit is {most}."
-        raise InvalidInput("text.too-long", message, path=path, limit=most)
-    return text
 
 
 def require_few(texts: Sequence[str], path: str) -> None:

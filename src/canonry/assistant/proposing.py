@@ -24,7 +24,7 @@ from canonry.assistant.claims import (
     upkeep_of,
     values_corrected,
 )
-from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, PRIVATE, Desk, checked, desk_of, is_owner
+from canonry.assistant.desk import CONTRIBUTORS, KEEPERS, PRIVATE, Desk, desk_of, is_owner
 from canonry.assistant.disputing import with_sayers
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut, filled, successions_in
@@ -45,6 +45,7 @@ from canonry.canon.session.commit_change import audience_for, audiences_of, made
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import SAID_TITLE, QuotedWords, keep_words
 from canonry.canon.session.what_holds import is_current
+from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments, Reply
 from canonry.language.reading.tokens import language
 from canonry.language.texts.stems import is_part_of, words_of_name
@@ -411,7 +412,7 @@ async def _is_only_said(desk: Desk, evidence: Sequence[Evidence]) -> bool:
 
 def _words(desk: Desk, words: str, readers: Audience) -> QuotedWords:
     """Return the words for the document of these readers, who must include the caller."""
-    text = checked(words, desk.canon.policy.limits.snippet, path="/said")
+    text = checked_text(words, desk.canon.policy.limits.snippet, path="/said")
     desk.require_reader(readers, path="/said")
     return QuotedWords(text=text, title=SAID_TO_FEW if readers else SAID_TITLE, audience=readers)
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, checked, desk_of, space_by_id, wanted
+from canonry.assistant.desk import EVERYBODY, KEEPERS, Desk, desk_of, space_by_id, wanted
 from canonry.assistant.rows import Row, cut, filled, fitted
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.wording import HOLDS
@@ -14,6 +14,7 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import the_made
 from canonry.canon.session.spoken_times import CALENDAR
+from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments, Reply
 from canonry.log.entries import Thing
 from canonry.log.items.entities import Entity
@@ -42,7 +43,7 @@ def row_of(space: ChosenSpace) -> Row:
 
 async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
-    name = checked(arguments["name"], limits.name, path="/name")
+    name = checked_text(arguments["name"], limits.name, path="/name")
     # Callers that reuse a name usually mean the existing space.
     named = (each for each in await list_opened(canon, caller) if folded(each.name) == folded(name))
     there = next((each for each in named if each.told), None)
@@ -59,7 +60,7 @@ async def _open(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         caller,
         kind=SpaceKind.UNIVERSE,
         name=name,
-        description="" if about is None else checked(about, limits.description, path="/about"),
+        description="" if about is None else checked_text(about, limits.description, path="/about"),
         properties=properties,
     )
     made = the_made(receipt, SpaceDraft).id

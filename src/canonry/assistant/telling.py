@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, checked, desk_of, is_owner
+from canonry.assistant.desk import CONTRIBUTORS, SOLO, Desk, Wanted, desk_of, is_owner
 from canonry.assistant.first_sentences import counted
 from canonry.assistant.rows import Row, cut, filled, fitted, party_of
 from canonry.assistant.tools import canon_tool
@@ -18,7 +18,7 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import made_before, the_made
 from canonry.canon.session.lookup import account_of
 from canonry.canon.session.spoken_times import present_of, scene_time
-from canonry.gateway.limits import Limits
+from canonry.gateway.limits import Limits, checked_text
 from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import SceneDated, ScenePlaced
@@ -91,7 +91,7 @@ async def keep_text(
         raise InvalidInput("document.unsupported", message, path="/mime_type")
     document = GivenDocument(
         name=title,
-        title=checked(title, desk.canon.policy.limits.name, path="/title"),
+        title=checked_text(title, desk.canon.policy.limits.name, path="/title"),
         data=given.data,
         kind=kind or DocumentType.PLAIN,
         audience=audience,
@@ -304,7 +304,7 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         "turns": told,
     }
     if (closing := arguments.get("end_scene")) is not None:
-        summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
+        summary = checked_text(closing, desk.canon.policy.limits.summary, path="/end_scene")
         proposals = await proposals_of(desk.canon, scene.space, scene.id)
         made = [one for each in proposals if each.decision for one in each.decision.made]
         outcomes = await outcomes_among(desk.canon, scene.space, made)
@@ -331,7 +331,7 @@ async def _spoken(
     """
     most = desk.canon.policy.limits.turn
     path, by = f"/turns/{number}", turn["by"].strip()
-    text = checked(turn["text"], most, path=f"{path}/text")
+    text = checked_text(turn["text"], most, path=f"{path}/text")
     if (speaker := _BY.get(folded(by))) is not None:
         return speaker, None, text
     try:
@@ -339,7 +339,7 @@ async def _spoken(
     except NotFound as error:
         if not by or is_uuid(by) or error.details.get("candidates"):
             raise
-    return Speaker.USER, None, checked(f"{by}: {text}", most, path=f"{path}/text")
+    return Speaker.USER, None, checked_text(f"{by}: {text}", most, path=f"{path}/text")
 
 
 async def _scene(
@@ -366,7 +366,7 @@ async def _scene(
     place, late = arguments.get("place"), await story_of_late(desk.canon, desk.space.id)
     asked = SceneRequest(
         universe_id=space,
-        title=checked(named, desk.canon.policy.limits.name, path="/scene"),
+        title=checked_text(named, desk.canon.policy.limits.name, path="/scene"),
         location_id=None if place is None else (await desk.entity(place, path="/place")).id,
         time_ref=await desk.time(arguments, "when", at=late),
         time_words=await _words_kept(desk, arguments.get("when"), late),

@@ -26,6 +26,20 @@ def is_clean(text: str) -> bool:
     return True
 
 
+def checked_text(value: str, maximum: int, *, path: str) -> str:
+    """Return the text if it is neither empty nor too long.
+
+    Raises:
+        InvalidInput: `text.empty` or `text.too-long`.
+    """
+    if not value.strip():
+        raise InvalidInput("text.empty", f"{path} is empty. Write a text.", path=path)
+    if len(value) > maximum:
+        message = f"{path} has {len(value)} characters; the limit is {maximum}."
+        raise InvalidInput("text.too-long", message, path=path, limit=maximum)
+    return value
+
+
 def shown(text: str) -> str:
     """Return a caller's text for an error message: short, printable and always encodable."""
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

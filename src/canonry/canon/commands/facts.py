@@ -68,9 +68,7 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
     await require_universe(canon, caller, backing.space)
 
     async def prepare(new_id: NewId) -> Change:
-        involved, reads = await require_involved(
-            canon, caller, backing, new.involved, path="/involved_entity_ids"
-        )
+        involved, reads = await require_involved(canon, caller, backing, new.involved)
         ids = tuple(entity.id for entity in involved)
         state, rested_on = await _state_said(canon, backing, new_id, new, involved)
         reads |= rested_on
@@ -172,9 +170,7 @@ async def create_event(
         raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
 
     async def prepare(new_id: NewId) -> Change:
-        involved, reads = await require_involved(
-            canon, caller, backing, new.involved, path="/involved_entity_ids"
-        )
+        involved, reads = await require_involved(canon, caller, backing, new.involved)
         if backing.scene_id is not None:
             scene = await require(canon, caller, Scene, backing.scene_id)
             require_same_space(backing.space, [scene], path="/scene_id")

@@ -500,7 +500,7 @@ def require_location(space: SpaceId, place: Entity) -> None:
 
 
 async def require_involved(
-    canon: Canon, caller: Caller, backing: Backing, ids: Iterable[str], *, path: str
+    canon: Canon, caller: Caller, backing: Backing, ids: Iterable[str]
 ) -> tuple[tuple[Entity, ...], frozenset[str]]:
     """Return the entities behind `ids`, survivors for merged ones, each once.
 
@@ -515,7 +515,7 @@ async def require_involved(
     reads = keys_of_evidence(found, backing.evidence, backing.space)
     known = await sight.roots(wanted, found)
     entities = [checked(Entity, one, known.get(one)) for one in wanted]
-    require_same_space(backing.space, entities, path=path)
+    require_same_space(backing.space, entities, path="/involved_entity_ids")
     require_standing(*entities)
     roots = {entity.id: entity for entity in entities}
     return tuple(roots.values()), reads.union(map(thing_key, (*wanted, *roots)))

@@ -13,7 +13,7 @@ from canonry.canon.session.lookup import (
     require_readable,
     within_account,
 )
-from canonry.gateway.limits import Limits, measure
+from canonry.gateway.limits import Limits, checked_text, measure
 from canonry.gateway.replies import OBJECT, Shape, array, given
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
@@ -98,8 +98,8 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     name = arguments.get("original_filename")
     file = given_file(
         arguments["file_content"],
-        shapes.checked_text(arguments["mime_type"], "/mime_type"),
-        None if name is None else shapes.checked_text(name, "/original_filename", _PATH_MAX),
+        checked_text(arguments["mime_type"], shapes.NAME_MAX, path="/mime_type"),
+        None if name is None else checked_text(name, _PATH_MAX, path="/original_filename"),
     )
     done = await ingest_file(
         canon,
@@ -123,9 +123,9 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         wanted = shapes.source_id_in(named, "/source_material_id")
         other = (await require(canon, within_account(caller), Source, wanted)).id
     properties = _properties(arguments)
-    path = shapes.checked_text(arguments["file_path"], "/file_path", _PATH_MAX)
+    path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     file = await read_local(canon, path)
-    bucket = shapes.checked_text(arguments["bucket"], "/bucket")
+    bucket = checked_text(arguments["bucket"], shapes.NAME_MAX, path="/bucket")
     if properties is None:
         done = await ingest_file(canon, caller, account, file, bucket=bucket)
     else:
@@ -180,7 +180,7 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    path = shapes.checked_text(arguments["file_path"], "/file_path", _PATH_MAX)
+    path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     seconds = int(arguments["expires_in"])
     return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
 

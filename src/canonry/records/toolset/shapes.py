@@ -9,6 +9,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
+from canonry.gateway.limits import checked_text
 from canonry.gateway.replies import OBJECT, WORD, Field, Shape
 from canonry.gateway.tables import (
     CallArguments,
@@ -198,20 +199,6 @@ def source_id_in(text: str, path: str) -> str:
     return given.lower()
 
 
-def checked_text(value: str, path: str, maximum: int = NAME_MAX) -> str:
-    """Return the text if it is neither empty nor too long.
-
-    Raises:
-        InvalidInput: `text.empty` or `text.too-long`.
-    """
-    if not value.strip():
-        raise InvalidInput("text.empty", f"{path} is empty. Write a text.", path=path)
-    if len(value) > maximum:
-        message = f"{path} has {len(value)} characters; the limit is {maximum}."
-        raise InvalidInput("text.too-long", message, path=path, limit=maximum)
-    return value
-
-
 def moment_in(value: str, path: str, *, end_of_day: bool = False) -> Instant:
     """Return the instant in an ISO 8601 text; without an offset it is UTC.
 
@@ -252,9 +239,9 @@ READERS: Final[Mapping[str, ReadValue]] = {
         )
         for name, spec in value.items()
     ],
-    "long": lambda value, path, _: checked_text(value, path, TEXT_MAX),
+    "long": lambda value, path, _: checked_text(value, TEXT_MAX, path=path),
     "moment": lambda value, path, _: moment_in(value, path),
-    "name": lambda value, path, _: checked_text(value, path),
+    "name": lambda value, path, _: checked_text(value, NAME_MAX, path=path),
     "offset": _offset,
     "period": lambda value, _path, _asking: Period(value),
     "source": lambda value, path, _: source_id_in(value, path),
@@ -263,18 +250,18 @@ READERS: Final[Mapping[str, ReadValue]] = {
 DEFAULTING: Final[Mapping[str, ReadValue]] = {
     "conditions": lambda value, _path, _asking: tuple(
         Condition(
-            field=checked_text(each["field"], "/field"),
+            field=checked_text(each["field"], NAME_MAX, path="/field"),
             equals=each.get("equals"),
             contains=None
             if (part := each.get("contains")) is None
-            else (checked_text(part, "/contains", TEXT_MAX)),
+            else (checked_text(part, TEXT_MAX, path="/contains")),
             low=each.get("from"),
             high=each.get("to"),
         )
         for each in value or ()
     ),
     "mapping": lambda value, _path, _asking: value or {},
-    "reason": lambda value, path, _: "" if value is None else checked_text(value, path, TEXT_MAX),
+    "reason": lambda value, path, own: "" if value is None else READERS["long"](value, path, own),
     "values": lambda value, _path, _asking: tuple(value or ()),
 }
 """Readers that read missing arguments, too."""
