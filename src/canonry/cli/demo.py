@@ -283,8 +283,18 @@ class DemoWorld:
         if number:
             silver = await self._fact("Ilsa Vane carries the silver lantern")
             self._ids["lantern fact"] = silver
-        for proposal in scene["proposals"]:
-            await self._propose(*proposal)
+        for label, turn_label, authority, confidence, kind, content in scene["proposals"]:
+            said = self._ids[f"turn {turn_label}"]
+            proposal = await self._do(
+                "proposal",
+                turn_id=said,
+                type=kind,
+                content=self._with_ids(content),
+                evidence=[{"type": "turn", "ref_id": said}],
+                confidence=confidence,
+                authority=authority,
+            )
+            self._proposed[proposal["proposal_id"]] = label
         self._tell.heading(scene["end"])
         await self._do("canonize")
         listed = await self._do("proposals")
@@ -332,27 +342,6 @@ class DemoWorld:
         self._ids[f"turn {label}"] = turn["turn_id"]
         names = {"gm": "game master", "user": "player"}
         self._tell.said(names.get(speaker, speaker), text)
-
-    async def _propose(  # noqa: PLR0917 - a row of the scene
-        self,
-        label: str,
-        turn: str,
-        authority: str,
-        confidence: float,
-        kind: str,
-        content: Mapping[str, Any],
-    ) -> None:
-        said = self._ids[f"turn {turn}"]
-        proposal = await self._do(
-            "proposal",
-            turn_id=said,
-            type=kind,
-            content=self._with_ids(content),
-            evidence=[{"type": "turn", "ref_id": said}],
-            confidence=confidence,
-            authority=authority,
-        )
-        self._proposed[proposal["proposal_id"]] = label
 
     async def _fact(self, statement: str) -> str:
         facts: list[Mapping[str, Any]] = (await self._do("facts"))["facts"]

@@ -26,7 +26,6 @@ from canonry.readmodels.ports.text import (
     Vectors,
 )
 from canonry.recall.usecases.passage_parts import (
-    PassageChanges,
     PassagePart,
     changed_parts,
     embedded,
@@ -157,11 +156,14 @@ class FreshPassages:
         ids = dict.fromkeys(i for commit in commits for i in ids_in(commit))
         changes = await passage_changes(self._state, self._documents, ids)
         remembered = {} if stretch is None else stretch.entries
-        news = await _news(changes, remembered, known)
-        made = await _embedded_in_time(news.parts[-FRESH:], embedder, in_time)
-        left = len(news.parts) - len(made)
+        digests = {i: tuple(entry.digest for entry in each) for i, each in remembered.items()}
+        otherwise = changed_parts(changes.parts, digests)
+        asked = frozenset(ids_of_parts(otherwise))
+        parts = changed_parts(otherwise, await known(ids_of_parts(otherwise))) if asked else ()
+        made = await _embedded_in_time(parts[-FRESH:], embedder, in_time)
+        left = len(parts) - len(made)
         entries: dict[str, Sequence[VectorEntry]] = dict.fromkeys(changes.removed, ())
-        entries |= {i: remembered[i] for i in news.held}
+        entries |= {i: remembered[i] for i in frozenset(changes.ids) - asked}  # as cached
         for entry in made:
             entries[entry.id] = (*entries.get(entry.id, ()), entry)
         read_to = commits[-1].position if commits else head
@@ -170,32 +172,10 @@ class FreshPassages:
             begin = read_to if left > 0 else start
             kept = entries
         else:
-            stayed = {i: each for i, each in remembered.items() if i not in news.indexed}
+            again = asked.difference(ids_of_parts(parts))  # again as indexed
+            stayed = {i: each for i, each in remembered.items() if i not in again}
             begin, kept = stretch.start, {**stayed, **entries}
         self._stretches[space] = _Stretch(start=begin, end=read_to, entries=kept)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _News:
-    """Parts to embed, and passages whose text is as cached, or again as indexed."""
-
-    parts: Sequence[PassagePart]
-    held: frozenset[str]
-    indexed: frozenset[str]
-
-
-async def _news(
-    changes: PassageChanges, remembered: Mapping[str, Sequence[VectorEntry]], known: KnownDigests
-) -> _News:
-    digests = {i: tuple(entry.digest for entry in each) for i, each in remembered.items()}
-    otherwise = changed_parts(changes.parts, digests)
-    asked = ids_of_parts(otherwise)
-    parts = changed_parts(otherwise, await known(asked)) if asked else ()
-    return _News(
-        parts=parts,
-        held=frozenset(changes.ids).difference(asked),
-        indexed=frozenset(asked).difference(ids_of_parts(parts)),
-    )
 
 
 async def _embedded_in_time(
