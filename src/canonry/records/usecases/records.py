@@ -422,7 +422,15 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         )
     }
     found |= await own.things(more)
-    entities = await _with_families(canon, account, found)
+    entities = {
+        i: e for i, e in found.items() if isinstance(e, Entity) and e.space == account.space
+    }
+    missing = {e.merged_into for e in entities.values() if e.merged_into} - entities.keys()
+    for _ in range(2):  # first the survivors, then the other entities merged into them
+        if missing:
+            read = await own.things(missing)
+            entities |= {i: e for i, e in read.items() if isinstance(e, Entity)}
+        missing = {m for e in entities.values() for m in e.members} - entities.keys()
     asked = {bearer_key(entity_type, each) for entity_type in texts for each in texts[entity_type]}
     return Similar(
         entities=entities,
@@ -433,20 +441,6 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         schema_of={a.schema.entity_type: a.schema for a in assertions},
         beside=await _beside_corrections(canon, map(alone, entities.values())),
     )
-
-
-async def _with_families(
-    canon: Canon, account: Account, found: Mapping[str, Any]
-) -> Mapping[str, Entity]:
-    """Return the account's entities among those found, with their survivors and members."""
-    own = {i: e for i, e in found.items() if isinstance(e, Entity) and e.space == account.space}
-    missing = {e.merged_into for e in own.values() if e.merged_into is not None} - own.keys()
-    for _ in range(2):  # first the survivors, then the other entities merged into them
-        if missing:
-            more = await canon.within(account.space).things(missing)
-            own |= {i: e for i, e in more.items() if isinstance(e, Entity)}
-        missing = {m for e in own.values() for m in e.members} - own.keys()
-    return own
 
 
 async def _bearers(
