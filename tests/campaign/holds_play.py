@@ -335,7 +335,7 @@ class Told:
                 if tag in VALUES[attribute][1] and name in VALUES[attribute][0]:
                     found.setdefault(attribute, set()).add(tag)
         for row in (*reply.get("facts", ()), *reply.get("relations", ())):
-            if "planned" in row:
+            if row.keys() & {"planned", "later"}:
                 continue
             known = self.said.get(row["id"], [])
             self.words |= {row["says"]: known[0]} if known else {}

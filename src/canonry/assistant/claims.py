@@ -373,7 +373,8 @@ async def values_corrected(
         values = [claim["value"], *([known[name]] if known.get(name) else [])]
         texts = [cut(_written(each), full=False).rstrip(".") for each in values]
         told = " instead of ".join(dict.fromkeys(texts))
-        said[n] = f"{entity.name}'s {name.replace('_', ' ')}: {told}."
+        known_now = "Known already: " if len(texts) > len({*texts}) else ""
+        said[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {told}."
     return said
 
 

@@ -108,7 +108,8 @@ async def _with_words(desk: Desk, note: str) -> str:
     note = _BESIDE.sub("", note)
     note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
     found = (await desk.canon.seen_by(desk.caller).things(_ID.findall(note))).values()
-    words = {row["id"]: row.get("says") or row.get("name") for row in await rows_of(desk, found)}
+    rows = await rows_of(desk, found)
+    words = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
     return _ID.sub(lambda one: f'"{words.get(one[0]) or one[0]}"', note)
 
 

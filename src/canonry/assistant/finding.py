@@ -513,7 +513,7 @@ def _short_row(row: Row, entity: Entity) -> Row:
     """
     row["now_called"] = {n: e for n, e in row.get("now_called", {}).items() if e != entity.name}
     names = ["id", "says", "now_called", "for", "disputed"]
-    names += ("from", "planned") if "planned" in row else ()
+    names += ("from", "planned", "later") if row.keys() & {"planned", "later"} else ()
     return filled({name: row[name] for name in names if name in row})
 
 

@@ -31,12 +31,16 @@ from canonry.assistant.rows import Row, cut, filled, successions_in
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import what_items_say
 from canonry.assistant.upkeep import accept_upkeep, ask_upkeep, require_possible
-from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on
+from canonry.canon.canonization.decide_proposals import KNOWN, ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
 from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.proposals import dependency_accepted
-from canonry.canon.judging.gates.statements import SUPERSEDED, statement_negated
+from canonry.canon.judging.gates.statements import (
+    SUPERSEDED,
+    replacement_outranks,
+    statement_negated,
+)
 from canonry.canon.judging.gates.states import entity_known
 from canonry.canon.queries.names import Mentions, candidate, find_near
 from canonry.canon.session.caller import Caller, step
@@ -213,7 +217,10 @@ async def _in_words(desk: Desk, reply: Row, asked: int) -> Row:
     verdicts, added = reply["verdicts"][:asked], reply["verdicts"][asked:]
     good = sum(row["verdict"] == "accepted" for row in verdicts)
     done = "Would accept" if reply.get("written") is False else "Accepted"
-    note = reply.get("note") or f"{done} {good} of {asked}."
+    known: Sequence[str] = reply.pop("known", ())
+    note = reply.get("note") or ("" if len(known) == asked else f"{done} {good} of {asked}.")
+    told = f"Known already: {await what_items_say(desk, known)}." if known else ""
+    note = " ".join(filter(None, (note, told)))
     note += f" Added as documents: {', '.join(row['claim'] for row in added)}." if added else ""
     note += await _doubtful(desk, [row["id"] for row in verdicts if "id" in row])
     counts = {"accepted": good, "of": asked, "verdicts": verdicts}
@@ -363,6 +370,8 @@ async def _proposing_told(
     ended = await canon.seen_by(caller).things(one["id"] for each in verdicts for one in each.ends)
     later = {i for i, each in ended.items() if desk.canon.viewpoint.shows(each)}
     reply = _verdicts(claims, verdicts, later, written=decides and not dry)
+    known = [e.canonical_id for e in verdicts if decides and not dry and KNOWN in e.rationale]
+    reply |= filled({"known": known})
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
@@ -470,8 +479,11 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
         row |= {"proposal": verdict.proposal_id}
     if verdict.rule == dependency_accepted.id:  # the graded items are prerequisites, no objections
         return {**row, "builds_on": [one.id for one in verdict.graded]}
+    corrects = status == "accepted" and verdict.rule == replacement_outranks.id
+    sure = "retracted" if corrects else "contradiction"
     against = [
-        {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
+        {"id": e.id, "grade": sure if e.grade == "contradiction" else e.grade, "because": e.reason}
+        for e in verdict.graded
     ]
     ends = [one["id"] for one in verdict.ends[:_AGAINST]]
     return row | filled({"ends": ends, "against": against[:_AGAINST]})

@@ -361,7 +361,9 @@ def outcomes_of(
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
     graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
     ends = [(each["because"], written and each["id"] in later) for one in good for each in one.ends]
-    retracted = [each.reason for each in graded if each.grade is Grade.CONTRADICTION]
+    sure = [each for each in graded if each.grade is Grade.CONTRADICTION]
+    retracted = [each.id if each.id in each.reason else each.reason for each in sure]
+    new = [one.canonical_id for one in good if written and one.canonical_id and one.conflicts]
     against = [
         each.reason
         for one in verdicts
@@ -379,6 +381,7 @@ def outcomes_of(
         ),
         ("Ends then", [why for why, planned in ends if planned]),
         ("Retracted" if written else "Would retract", retracted),
+        ("Accepted", new),
         ("May stand against it", [each for each in possible if CIRCLE not in each]),
     )
     for what, reasons in told:

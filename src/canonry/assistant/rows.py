@@ -12,6 +12,7 @@ from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.narrowing import tags_then
 from canonry.canon.session.paging import newest_match
+from canonry.canon.session.spoken_times import today_of
 from canonry.canon.session.what_holds import is_current
 from canonry.language.reading.times import spoken_date
 from canonry.language.texts.stems import words_of_name
@@ -119,7 +120,7 @@ async def rows_of(desk: "Desk", things: Iterable[Thing], *, full: bool = False) 
             row["for"] = [_called(one, names) for one in audience]
     for row, each in zip(rows, listed, strict=True):
         if desk.canon.viewpoint.plans(each):
-            row["planned"] = True
+            row["planned" if desk.canon.viewpoint.clock == today_of(desk.canon) else "later"] = True
         if "tags" in row and isinstance(each, Entity):
             row["tags"] = list(tags_then(each, desk.canon.viewpoint))
         if isinstance(each, Fact | Event | Relation | Scene | Turn):

@@ -308,7 +308,7 @@ async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None
     await fact(desk, "Ana is the captain of the Gull", "Ana", "Gull", when="1406-01-01")
 
     rows = (await desk.call("get", of="Gull", full=True))["facts"]
-    assert {row["says"]: row.get("planned") for row in rows} == {
+    assert {row["says"]: row.get("later") for row in rows} == {
         "Bo is the captain of the Gull": None,
         "Ana is the captain of the Gull": True,
     }

@@ -268,6 +268,8 @@ def _is_reported(said: Statement) -> bool:
 
 
 ENDS: Final = "ends"
+KNOWN: Final = "; already canon: "
+"""Stands in the rationale of an accepted proposal that only added evidence, before the item."""
 UNCOMPARED: Final = "uncompared"
 """Details of a decision: what the proposal ended, and whether its words were not read."""
 
@@ -277,7 +279,7 @@ def _decision(
 ) -> DecisionDraft:
     rationale = verdict.rationale
     if acceptance is not None and acceptance.known is not None:
-        rationale = f"{rationale}; already canon: {acceptance.known}"
+        rationale = f"{rationale}{KNOWN}{acceptance.known}"
     details: dict[str, Any] = {}
     if acceptance is not None and verdict.endings:
         details[ENDS] = [{"id": one, "because": why} for one, why in verdict.endings]

@@ -89,6 +89,11 @@ async def in_words(
     return read(_reader(calendar, present, to_end=to_end))
 
 
+def today_of(canon: Canon) -> Instant:
+    """Return the end of the day on which a call is made."""
+    return Instant(canon.clock.now() // DAY * DAY + DAY - 1)
+
+
 async def clock_of(canon: Canon, space: Space | None) -> Instant | None:
     """Return the end of the present day of a space; None: nobody knows its present.
 
@@ -96,7 +101,7 @@ async def clock_of(canon: Canon, space: Space | None) -> Instant | None:
     `space` None is an account without a commit. The present of a story is the latest time of its
     scenes.
     """
-    today = Instant(canon.clock.now() // DAY * DAY + DAY - 1)
+    today = today_of(canon)
     if space is None or space.kind is SpaceKind.ACCOUNT:
         return today
     if space.kind is not SpaceKind.UNIVERSE:
