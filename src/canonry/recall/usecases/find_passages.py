@@ -358,23 +358,15 @@ async def find_passages(
     }
     services = canon.service(RecallServices)
     standing = await _cited_still(canon, query, cited, (*words.hits, *placed.values()))
-    elsewhere = _elsewhere(similar, wide.limit, behind=MEANING_BEHIND in no_meaning)
-    named = _named(query, called)
-    near = await near_in_time(canon, query, times, standing) if times else {}
     ranked = rank_passages(
         words.asked,
-        [
-            PassageCandidate(
-                identity,
-                None if place is None else scene,
-                place or 0,
-                shares,
-                similar.get(identity, elsewhere),
-                0.0 if named.isdisjoint(about) else 1.0,
-                near.get(identity, 0.0),
-            )
-            for identity, _, shares, scene, place, about in standing
-        ],
+        _candidates(
+            standing,
+            similar,
+            _elsewhere(similar, wide.limit, behind=MEANING_BEHIND in no_meaning),
+            _named(query, called),
+            await near_in_time(canon, query, times, standing) if times else {},
+        ),
         weights,
         limit=max(
             query.limit, FIRST, _DENYING if denied else 0, SECOND_LOOK if services.reranking else 0
@@ -535,6 +527,28 @@ def _named(query: TextQuery, called: Called) -> frozenset[str]:
     """Return the entities that the query names by any of their names."""
     asked = frozenset(terms_of(query.text))
     return frozenset(each for each, names in called.items() if naming(asked, names) > 0)
+
+
+def _candidates(
+    hits: Iterable[Hit],
+    similar: _Similar,
+    elsewhere: float | None,
+    named: frozenset[str],
+    near: Near,
+) -> Sequence[PassageCandidate]:
+    """Return the candidates for ranking; unmeasured ones have the similarity `elsewhere`."""
+    return [
+        PassageCandidate(
+            identity,
+            None if place is None else scene,
+            place or 0,
+            shares,
+            similar.get(identity, elsewhere),
+            1.0 if named and not named.isdisjoint(about) else 0.0,
+            near.get(identity, 0.0),
+        )
+        for identity, _, shares, scene, place, about in hits
+    ]
 
 
 def _shown(

@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.canon.ports.files import FileHint, Reading
 from canonry.canon.session.caller import Caller, no_progress
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, found_by
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
 from canonry.canon.session.lookup import (
     Account,
     account_of,
@@ -186,13 +186,19 @@ async def correct_field(
     if receipt.found is not None:
         return receipt.found
     root = await require(canon, inner, Entity, correction.entity_id)
-    # An earlier call with this idempotency key made the correction.
+    return _corrected_before(receipt, root.id, correction)
+
+
+def _corrected_before(
+    receipt: Receipt[Corrected], entity_id: EntityId, correction: Correction
+) -> Corrected:
+    """Return the correction that an earlier call with this idempotency key made."""
     made = [each for each in receipt.made(ObservationDraft) if isinstance(each, ObservationDraft)]
     word = next(each for each in made if each.correction)
     name, value = next(iter(word.fields.items()), (correction.field, correction.value))
     return Corrected(
         observation_id=word.id,
-        entity_id=root.id,
+        entity_id=entity_id,
         field=name.removeprefix(PROPERTY_PREFIX),
         value=value,
         existing=False,

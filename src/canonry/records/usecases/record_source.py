@@ -341,33 +341,10 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
             # Existing relations and snippets stay; withdrawn or erased ones are made again.
             stands = {i for i, thing in there.items() if isinstance(thing, Relation | Snippet)}
             entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
-            run = RunDraft(
-                id=run_id,
-                space=account.space,
-                source_id=source.id,
-                config=dict(statement.config),
-                status=RunStatus.COMPLETED,
-                entities_created=recording.entities,
-                observations_created=len(recording.kept),
-                fragments=recording.fragments,
-                warnings=tuple(dict.fromkeys(each.code for each in warnings)),
-                started_at=statement.started_at,
-                ended_at=canon.clock.now(),
-            )
+            run = _run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
-        recorded = Recorded(
-            source=before if isinstance(before, Source) else source,
-            run=run,
-            records=[
-                replace(each, reasons=found.reasons) if found.reasons else each
-                for each, found in zip(recording.records, statement.records, strict=True)
-            ],
-            total=len(recording.records),
-            duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
-            observations=len(recording.kept),
-            warnings=warnings,
-            again=isinstance(before, Source),
-        )
+        known_source = before if isinstance(before, Source) else None
+        recorded = _recorded(statement, known_source, run, recording, warnings)
         ids = (account.space, source.id, run_id, *edges)
         reads = frozenset().union(recording.reads, reading.reads, map(thing_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
@@ -377,6 +354,29 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
     pace.done = pace.total
     await pace.tell("records kept")
     return found if receipt.found is not None else _as_first_told(found, receipt)
+
+
+def _recorded(
+    statement: SourceStatement,
+    known: Source | None,
+    run: RunDraft,
+    recording: Recording,
+    warnings: Sequence[Warned],
+) -> Recorded:
+    """Return the outcome of the statement; `known` is its source if that existed before."""
+    return Recorded(
+        source=known or statement.source,
+        run=run,
+        records=[
+            replace(each, reasons=found.reasons) if found.reasons else each
+            for each, found in zip(recording.records, statement.records, strict=True)
+        ],
+        total=len(recording.records),
+        duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
+        observations=len(recording.kept),
+        warnings=tuple(warnings),
+        again=known is not None,
+    )
 
 
 def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:
@@ -446,6 +446,28 @@ def _edges(statement: SourceStatement, recording: Recording) -> Iterator[Relatio
             refers_to = TruthRelation.REFERS_TO
             ends = (from_id, entity_id)
             yield edge(statement.account, refers_to, *ends, metadata={}, evidence=evidence)
+
+
+def _run(
+    canon: Canon,
+    statement: SourceStatement,
+    run_id: RunId,
+    recording: Recording,
+    warnings: Sequence[Warned],
+) -> RunDraft:
+    return RunDraft(
+        id=run_id,
+        space=statement.account.space,
+        source_id=statement.source.id,
+        config=dict(statement.config),
+        status=RunStatus.COMPLETED,
+        entities_created=recording.entities,
+        observations_created=len(recording.kept),
+        fragments=recording.fragments,
+        warnings=tuple(dict.fromkeys(each.code for each in warnings)),
+        started_at=statement.started_at,
+        ended_at=canon.clock.now(),
+    )
 
 
 def source_of_words(
