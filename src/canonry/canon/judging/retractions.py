@@ -97,7 +97,8 @@ def states_undone(
         for held in tags_begun_by(fact, view)
         if (entity := view.entity(Reference(held.entity_id))) is not None
     ]
-    entries: list[Entry] = [*_ends_undone(new_id, backing, fact, reason, view)]
+    ended = None if begun else fact.properties.get("tag")
+    entries: list[Entry] = [*_ends_undone(new_id, backing, fact, reason, view, tag=ended)]
     stated: FactId | None = None
     for held, entity in begun:
         said = stated_tag(instead or "", entity, view.policy.exclusive_tags)
@@ -113,9 +114,12 @@ def states_undone(
 
 
 def _ends_undone(
-    new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView
+    new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView, *, tag: object
 ) -> Iterator[Entry]:
-    """Yield the entries by which the states hold on that ended by what a fact says."""
+    """Yield the entries by which the states hold on that ended by what a fact says.
+
+    `tag` is the tag that the fact itself denies, if any.
+    """
     told_of = {one.attribute for one in fact.statements}
     follows = (each for one in told_of for each in attribute(one).implies.values())
     told_of |= {each.rpartition(":")[0] for each in follows}
@@ -134,13 +138,17 @@ def _ends_undone(
             one
             for one in own
             if not one.holds
-            and (known := attribute_of_word(one.tag)) is not None
-            and known[0].name in told_of
+            and (one.tag == tag or _attribute_of(one.tag) in told_of)
             and not excluded_by(one.tag, view.policy.exclusive_tags, other)
         ]
         if ends:
             named = partial(labelled_for, new_id, bearer.id)
             yield from resumed(TagPen(view, named, backing, bearer), ends, reason=reason)
+
+
+def _attribute_of(tag: str) -> str:
+    known = attribute_of_word(tag)
+    return "" if known is None else known[0].name
 
 
 def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
